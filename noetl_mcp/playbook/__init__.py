@@ -1,0 +1,1 @@
+"""What is written: YAML text, its positions, and the validated model of a playbook."""

@@ -1,0 +1,61 @@
+"""Read `case` of the short-lived fourth dialect where it has a plain meaning here."""
+
+from noetl_mcp.playbook.dialects.care import read_saves
+from noetl_mcp.playbook.dialects.edges import read_edges, settle_edges
+from noetl_mcp.playbook.dialects.reading import Entries, Reading
+from noetl_mcp.playbook.node import Node
+from noetl_mcp.rules import dialect
+
+_READ = frozenset(("next", "sink", "set", "retry"))
+
+
+def read_case(node: Node, entries: Entries, reading: Reading) -> None:
+    """Turn the entries of `case` into edges, saves, retries and names to set."""
+    case = entries.pop("case", None)
+    if case is None:
+        return
+    edges: list[Node] = []
+    for item in case.items if case.items is not None else [case]:
+        edges += _entry(item, entries, reading)
+    if not edges:
+        return
+    after = entries.pop("next", None)
+    if after is not None:
+        edges += read_edges(after, reading, None)
+    settle_edges(entries, case, edges, case.become("exclusive"), reading)
+
+
+def _entry(item: Node, entries: Entries, reading: Reading) -> list[Node]:
+    if item.mapping is None:
+        reading.say(dialect.CASE, item, problem="it is not a map")
+        return []
+    when, then = item.get("when"), item.get("then") or item.get("else")
+    edges: list[Node] = []
+    for part in then.items if then is not None and then.items is not None else [then]:
+        if part is None or part.mapping is None:
+            reading.say(dialect.CASE, item, problem="it has no 'then' with keys below it")
+            continue
+        edges += _then(dict(part.mapping), when, entries, reading)
+    return edges
+
+
+def _then(then: Entries, when: Node | None, entries: Entries, reading: Reading) -> list[Node]:
+    for key, child in then.items():
+        if key not in _READ:
+            reading.say(dialect.CASE, child, at_key=True, problem=f"'{key}' has no counterpart")
+    if "sink" in then:
+        _sink(then["sink"], when, entries, reading)
+    if "set" in then:
+        entries.setdefault("set", then["set"])
+    if "retry" in then:
+        entries.setdefault("retry", then["retry"])
+    return read_edges(then["next"], reading, when) if "next" in then else []
+
+
+def _sink(sink: Node, when: Node | None, entries: Entries, reading: Reading) -> None:
+    saves = read_saves(sink, reading)
+    for save in saves.items or []:
+        if when is not None and "event.name" not in str(when.value) and save.mapping is not None:
+            save.mapping.setdefault("when", when)
+    former = entries.get("save")
+    entries["save"] = sink.become([*((former.items or []) if former else []), *(saves.items or [])])

@@ -1,0 +1,225 @@
+"""Read `next`, `case` and `on_error` in all their forms into plain lists of edges."""
+
+import re
+
+from noetl_mcp.playbook.dialects.reading import Entries, Reading, shown
+from noetl_mcp.playbook.node import Node
+from noetl_mcp.rules import dialect, shape
+
+_PAYLOADS = ("input", "payload", "args", "with", "params")
+_EDGE_KEYS = frozenset(("step", "when", "data", "set"))
+_DONE = frozenset(("step.done", "call.done", "loop.done", "step.exit", "step.enter", "tool.done"))
+_FAILED = frozenset(("step.failed", "call.error", "call.failed", "step.error", "tool.error"))
+_MODES = {"exclusive": "exclusive", "first": "exclusive", "inclusive": "inclusive", "seed": "seed"}
+_EVENT = re.compile(
+    r"""event\.name\s*==\s*(['"])([\w.]+)\1|event\.name\s+in\s*[\[(]([^\])]*)[\])]"""
+)
+
+
+def read_next(entries: Entries, reading: Reading) -> None:
+    """Turn `next` into a list of edges, with `route` and, for failures, `on_error`."""
+    node = entries.get("next")
+    if node is None:
+        return
+    arcs, route = node, None
+    if node.mapping is not None and ("arcs" in node.mapping or "spec" in node.mapping):
+        arcs, route = _router(node, reading)
+    settle_edges(entries, node, read_edges(arcs, reading, None), route, reading)
+
+
+def read_edges(node: Node, reading: Reading, when: Node | None) -> list[Node]:
+    """Read one way on or a list of them, all under the same condition."""
+    return [edge for item in _as_list(node) for edge in _edge(item, reading, when)]
+
+
+def settle_edges(
+    entries: Entries, node: Node, found: list[Node], route: Node | None, reading: Reading
+) -> None:
+    """Put edges where they belong: failures under `on_error`, the others under `next`."""
+    ways: list[Node] = []
+    failures: list[Node] = []
+    for edge in found:
+        (failures if _fires_on_failure(edge, reading) else ways).append(edge)
+    entries["next"] = node.become(list(ways))
+    if route is not None and (len(ways) > 1 or route.value == "seed"):
+        entries["route"] = route
+    if failures and "on_error" not in entries:
+        entries["on_error"] = node.become({"edges": node.become(list(failures))})
+
+
+def _router(node: Node, reading: Reading) -> tuple[Node, Node | None]:
+    """Read the newest form: `next: {spec: {mode}, arcs: []}`."""
+    entries = dict(node.mapping or {})
+    arcs = entries.pop("arcs", None) or node.become([])
+    spec = entries.pop("spec", None)
+    for key, child in entries.items():
+        reading.say(
+            shape.UNKNOWN_KEY, child, at_key=True, where="'next'", key=key, known="spec, arcs"
+        )
+    mode = (spec.get("mode") if spec else None) or node.become("exclusive")
+    if mode.text not in _MODES:
+        reading.wrong_kind(mode, "'mode'", "exclusive or inclusive", "write one of these")
+    return arcs, mode.become(_MODES.get(str(mode.value), "exclusive"))
+
+
+def _as_list(node: Node) -> list[Node]:
+    if node.items is not None:
+        return node.items
+    return [] if node.value is None else [node]
+
+
+def _edge(node: Node, reading: Reading, when: Node | None) -> list[Node]:
+    """Read one entry of `next`; `then` and `else` may give several edges."""
+    if isinstance(node.value, str):
+        entries: Entries = {"step": node}
+        if when is not None:
+            entries["when"] = when
+        return [node.become(entries)]
+    if node.mapping is None:
+        reading.wrong_kind(
+            node,
+            "a way on",
+            "a step's name or a map",
+            "write '- NAME' or '- {step: NAME, when: …}'",
+        )
+        return []
+    entries = dict(node.mapping)
+    reading.rename(entries, "when", "condition")
+    _check_condition(entries, reading)
+    if "then" in entries or "else" in entries:
+        return _branches(node, entries, reading, when)
+    if when is not None:
+        entries.setdefault("when", when)
+    return [node.become(_settle_edge(node, entries, reading))]
+
+
+def _branches(node: Node, entries: Entries, reading: Reading, when: Node | None) -> list[Node]:
+    then, other = entries.pop("then", None), entries.pop("else", None)
+    if other is not None and other.value is None and then is not None and "when" not in entries:
+        reading.say(shape.MISPLACED_ELSE, other, at_key=True)
+        other, then = then, None
+    edges = []
+    if then is not None:
+        condition = entries.get("when", when)
+        edges += read_edges(then, reading, condition)
+    if other is not None:
+        edges += read_edges(other, reading, None)
+    entries.pop("when", None)
+    for key, child in entries.items():
+        known = "when, then, else"
+        reading.say(
+            shape.UNKNOWN_KEY, child, at_key=True, where="a branch of 'next'", key=key, known=known
+        )
+    return edges
+
+
+def _check_condition(entries: Entries, reading: Reading) -> None:
+    when = entries.get("when")
+    if when is None or isinstance(when.value, bool):
+        return
+    if when.value is None:
+        entries.pop("when")
+        return
+    text = when.text
+    if text is not None and "{{" not in text and "{%" not in text:
+        reading.say(shape.CONDITION_IS_TEXT, when, text=text)
+        entries["when"] = when.become("{{ " + text + " }}")
+
+
+def _settle_edge(node: Node, entries: Entries, reading: Reading) -> Entries:
+    for old in _PAYLOADS:
+        reading.rename(entries, "data", old, hint=old not in ("input", "args"))
+    entries.pop("spec", None)
+    _settle_set(entries)
+    if "name" in entries and "step" not in entries:
+        reading.rename(entries, "step", "name")
+    _known_only(entries, reading)
+    return entries
+
+
+def _settle_set(entries: Entries) -> None:
+    """On an edge `set` fills the next step's input, but for names below `ctx`."""
+    given = entries.pop("set", None)
+    if given is None or given.mapping is None:
+        return
+    ctx = {k.removeprefix("ctx."): v for k, v in given.mapping.items() if k.startswith("ctx.")}
+    rest = {k: v for k, v in given.mapping.items() if not k.startswith("ctx.")}
+    if ctx:
+        entries["set"] = given.become(dict(ctx))
+    if rest:
+        data = entries.get("data")
+        entries["data"] = given.become({**(data.mapping or {} if data else {}), **rest})
+
+
+def _known_only(entries: Entries, reading: Reading) -> None:
+    for key in [key for key in entries if key not in _EDGE_KEYS]:
+        child = entries.pop(key)
+        names = ("step", "when", "then", "else", "data", "set")
+        near = {"cond": "when", "if": "when", "expr": "when"}.get(key) or reading.report.near(
+            key, names
+        )
+        reading.say(
+            shape.UNKNOWN_KEY,
+            child,
+            at_key=True,
+            suggestion=near,
+            where="a way on",
+            key=key,
+            known=", ".join(names),
+        )
+        if near == "when" and "when" not in entries:
+            entries["when"] = child
+
+
+def _fires_on_failure(edge: Node, reading: Reading) -> bool:
+    """Take an event out of an edge's condition and say whether it is that of a failure."""
+    when = edge.get("when")
+    text = when.text if when is not None else None
+    if when is None or text is None or "event.name" not in text:
+        return False
+    inner = text.strip().removeprefix("{{").removesuffix("}}").strip().strip("-").strip()
+    found = _EVENT.search(inner)
+    rest = _without(inner, found.group(0)) if found else None
+    if found is None or rest is None or "event.name" in rest:
+        reading.say(dialect.EVENT_CONDITION, when, text=shown(when))
+        return False
+    names = {found[2]} if found[2] else set(re.findall(r"[\w.]+", found[3]))
+    entries = edge.mapping or {}
+    if rest:
+        entries["when"] = when.become("{{ " + rest + " }}")
+    else:
+        entries.pop("when")
+    if names <= _DONE:
+        return False
+    if not names <= _FAILED:
+        reading.say(dialect.EVENT_CONDITION, when, text=shown(when))
+    return names <= _FAILED
+
+
+def _without(inner: str, event: str) -> str | None:
+    """Take `event` out of a conjunction; None when it is not plainly one part of it."""
+    if inner == event or inner == f"({event})":
+        return ""
+    before, _, after = inner.partition(event)
+    before, after = before.strip(), after.strip()
+    if not before and after.startswith("and "):
+        rest = after.removeprefix("and ").strip()
+    elif not after and before.endswith(" and"):
+        rest = before.removesuffix(" and").strip()
+    else:
+        return None
+    return (
+        None if re.search(r"\bor\b", re.sub(r"\([^()]*\)|'[^']*'|\"[^\"]*\"", "", rest)) else rest
+    )
+
+
+def read_on_error(entries: Entries, reading: Reading) -> None:
+    """Read `on_error: continue | STEP | edges` into one shape."""
+    node = entries.get("on_error")
+    if node is None or (node.mapping is not None and "edges" in node.mapping):
+        return
+    if node.value == "continue":
+        entries["on_error"] = node.become({"goes_on": node.become(True)})
+        return
+    edges = read_edges(node, reading, None)
+    entries["on_error"] = node.become({"edges": node.become(list(edges))})
