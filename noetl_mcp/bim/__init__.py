@@ -1,0 +1,1 @@
+"""Building models: what Revit, Rhino and floor plans say and do."""

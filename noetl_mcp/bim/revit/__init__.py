@@ -1,0 +1,1 @@
+"""Revit as it is on the wire."""

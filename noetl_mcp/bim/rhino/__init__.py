@@ -1,0 +1,1 @@
+"""Rhino as it is on the wire."""
