@@ -1,0 +1,1 @@
+"""What it means: a playbook becomes a plan, by named passes."""

@@ -1,0 +1,56 @@
+"""Turn a playbook into a plan by a tuple of passes, each one step further on.
+
+`PASSES` is the compiler; a pass is a function `(draft, report) -> draft`. Nothing here reads a
+file, a clock or a network.
+"""
+
+from collections.abc import Callable, Mapping
+
+from noetl_mcp.compiler.bind import bind
+from noetl_mcp.compiler.contents import check_contents
+from noetl_mcp.compiler.draft import Draft
+from noetl_mcp.compiler.freeze import freeze
+from noetl_mcp.compiler.graph import check_graph
+from noetl_mcp.compiler.guard import guard
+from noetl_mcp.compiler.names import check_names
+from noetl_mcp.compiler.plan import Plan
+from noetl_mcp.compiler.resolve import resolve
+from noetl_mcp.compiler.unfold import unfold
+from noetl_mcp.compiler.workload import check_workload
+from noetl_mcp.diagnostics import Report
+from noetl_mcp.playbook.load import Loaded
+from noetl_mcp.playbook.steady import steady
+from noetl_mcp.tasks.contract import TaskSpec
+
+Pass = Callable[[Draft, Report], Draft]
+
+PASSES: tuple[Pass, ...] = (
+    resolve,
+    check_workload,
+    bind,
+    unfold,
+    check_contents,
+    check_names,
+    check_graph,
+    guard,
+)
+
+
+def run_passes(loaded: Loaded, tasks: Mapping[str, TaskSpec]) -> Draft | None:
+    """Run every pass over what was loaded; None when nothing could be loaded."""
+    if loaded.playbook is None:
+        return None
+    draft = Draft(loaded.playbook, tasks)
+    with steady():
+        for one in PASSES:
+            draft = one(draft, loaded.report)
+    return draft
+
+
+def compile_playbook(loaded: Loaded, tasks: Mapping[str, TaskSpec]) -> Plan | None:
+    """Return the plan; None when anything is wrong, which the report then tells."""
+    draft = run_passes(loaded, tasks)
+    if draft is None or loaded.report.has():
+        return None
+    with steady():
+        return freeze(draft)

@@ -1,0 +1,197 @@
+"""Say in plain text what a plan will do: order, ways and conditions, hidden steps, writes."""
+
+from typing import Any
+
+from noetl_mcp.compiler.dag import longest_way, most_at_once
+from noetl_mcp.compiler.plan import LITERAL_MARK, TEMPLATE_MARK, Plan, PlanEdge, PlanStep
+
+
+def explain(plan: Plan) -> str:
+    """Return the plan as text, one step after another in the order they can run."""
+    lines = [*_head(plan), ""]
+    lines += _inputs(plan)
+    lines += ["Steps, in the order they can run:", ""]
+    by_source: dict[int, list[PlanEdge]] = {}
+    for edge in plan.edges:
+        by_source.setdefault(edge.source, []).append(edge)
+    width = len(str(len(plan.steps)))
+    for number, step in enumerate(plan.steps):
+        if step.name.startswith("$"):
+            continue
+        lines += _step(number, step, plan, by_source.get(number, []), width)
+    lines += ["", *_result(plan), *_summary(plan)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _head(plan: Plan) -> list[str]:
+    count = sum(1 for step in plan.steps if not step.hidden)
+    hidden = sum(1 for step in plan.steps if step.hidden and not step.name.startswith("$"))
+    more = f", {hidden} hidden" if hidden else ""
+    return [
+        f"{plan.playbook['name']}  ({plan.playbook['path']})",
+        f"plan {plan.digest[:12]}, {count} steps{more}",
+    ]
+
+
+def _inputs(plan: Plan) -> list[str]:
+    if not plan.inputs:
+        return []
+    lines = ["Input:"]
+    for one in plan.inputs:
+        kind = one.get("type") or "any"
+        words = [f"  {one['name']}: {kind}"]
+        if one.get("required"):
+            words.append("required")
+        if "default" in one:
+            words.append(f"default {_short(shown(one['default'], plan))}")
+        lines.append(", ".join(words))
+    return [*lines, ""]
+
+
+def _step(number: int, step: PlanStep, plan: Plan, ways: list[PlanEdge], width: int) -> list[str]:
+    marks = [word for word in _marks(step) if word]
+    tail = f"  [{', '.join(marks)}]" if marks else ""
+    indent = " " * (width + 2)
+    lines = [f"{number + 1:>{width}}. {step.name} ({step.type}){tail}"]
+    lines += [f"{indent}  {line}" for line in _care(step, plan)]
+    for way in ways:
+        target = plan.steps[way.target].name
+        if target.startswith("$"):
+            continue
+        lines.append(f"{indent}  {_way(way, target, step, ways, plan)}")
+    return lines
+
+
+def _marks(step: PlanStep) -> list[str]:
+    more = step.more
+    marks = ["hidden" if step.hidden else "", "writes" if step.writes else ""]
+    if step.writes:
+        marks.append("confirmed" if more.get("confirm") else "not confirmed")
+        marks.append(_bounds(step))
+    if more.get("join") == "any":
+        marks.append("waits for the first way")
+    if more.get("phase") == "finally":
+        marks.append("always runs at the end")
+    if "within" in more:
+        marks.append("for each item")
+    return marks
+
+
+def _bounds(step: PlanStep) -> str:
+    expect = step.more.get("expect")
+    if not expect:
+        return "unbounded"
+    return ", ".join(f"{key} {value}" for key, value in expect.items() if key != "equals")
+
+
+def _care(step: PlanStep, plan: Plan) -> list[str]:
+    """Say what a reader wants to know of a step besides its ways on."""
+    more, lines = step.more, []
+    settings = more.get("settings", {})
+    for key in ("method", "url", "path", "sql", "collection", "element", "concurrency", "turn"):
+        if key in settings:
+            lines.append(f"{key}: {_short(shown(settings[key], plan))}")
+    if more.get("input"):
+        lines.append(f"input: {_short(shown(more['input'], plan))}")
+    retry = more.get("retry")
+    if retry:
+        lines.append(f"up to {shown(retry['max_attempts'], plan)} attempts")
+    repeat = more.get("repeat")
+    if repeat:
+        lines.append(f"repeated, at most {shown(repeat['max'], plan)} times")
+    if "timeout" in more:
+        lines.append(f"each attempt at most {shown(more['timeout'], plan)} s")
+    for save in more.get("save", ()):
+        lines.append(f"saved to {save['storage']}")
+    for limit in more.get("limits", ()):
+        lines.append(f"limited by '{shown(limit['name'], plan)}'")
+    return lines
+
+
+def _way(way: PlanEdge, target: str, step: PlanStep, ways: list[PlanEdge], plan: Plan) -> str:
+    if way.kind == "need":
+        return f"⇢ {target} waits for its result"
+    if way.kind in ("error", "failed"):
+        word = "when it failed" if way.kind == "error" else "when it failed, looking on"
+        return f"✗ {target} {word}{_condition(way, plan)}"
+    others = [one for one in ways if one.kind == "next"]
+    conditional = any(one.when is not None for one in others)
+    if way.when is None and conditional and step.more.get("route") != "inclusive":
+        return f"→ {target} otherwise{_payload(way, plan)}"
+    return f"→ {target}{_condition(way, plan)}{_payload(way, plan)}"
+
+
+def _condition(way: PlanEdge, plan: Plan) -> str:
+    if way.when is None:
+        return ""
+    if isinstance(way.when, bool):
+        return " always" if way.when else " never"
+    text = str(plan.templates[way.when]["text"])
+    return f" when {_short(bare(text))}"
+
+
+def _payload(way: PlanEdge, plan: Plan) -> str:
+    return f" with {_short(shown(way.data, plan))}" if way.data else ""
+
+
+def _result(plan: Plan) -> list[str]:
+    if "value" in plan.result:
+        name = plan.steps[plan.result["step"]].name
+        return [f"Result: {_short(shown(plan.result['value'], plan))} (from '{name}')"]
+    names = [plan.steps[number].name for number in plan.result.get("last_of", ())]
+    if not names:
+        return ["Result: none"]
+    return [f"Result: that of the last of its steps that ran ('{names[0]}' first of all)"]
+
+
+def _summary(plan: Plan) -> list[str]:
+    """Say what is changed, and what of it nothing holds back."""
+    writing = [step for step in plan.steps if step.writes]
+    lines = []
+    if writing:
+        lines.append(f"Writes: {', '.join(step.name for step in writing)}")
+        loose = [step.name for step in writing if not step.more.get("expect")]
+        if loose:
+            lines.append(f"Unbounded: {', '.join(loose)}")
+        asked = [step.name for step in writing if not step.more.get("confirm")]
+        if asked:
+            lines.append(f"Not confirmed: {', '.join(asked)}")
+    else:
+        lines.append("Writes: nothing")
+    tools = [name for name, tool in plan.tools.items() if tool.get("writes")]
+    if tools:
+        lines.append(f"Tools that write: {', '.join(tools)}")
+    way = longest_way(plan)
+    side = most_at_once(plan)
+    beside = f"; up to {side} steps side by side" if side > 1 else ""
+    lines.append(f"Longest way: {_short(' → '.join(way))} ({len(way)} steps){beside}")
+    return lines
+
+
+def bare(text: str) -> str:
+    """Return the expression of a lone template, or the text as it is."""
+    inner = text.strip()
+    if inner.startswith("{{") and inner.endswith("}}") and inner.count("{{") == 1:
+        return inner[2:-2].strip()
+    return inner
+
+
+def shown(value: Any, plan: Plan) -> str:
+    """Write a value of the plan with its templates as they were written."""
+    if isinstance(value, dict):
+        if set(value) == {TEMPLATE_MARK}:
+            return str(plan.templates[value[TEMPLATE_MARK]]["text"])
+        inside = value.get(LITERAL_MARK, value)
+        return (
+            "{" + ", ".join(f"{key}: {shown(child, plan)}" for key, child in inside.items()) + "}"
+        )
+    if isinstance(value, list):
+        return "[" + ", ".join(shown(child, plan) for child in value) + "]"
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _short(text: str, most: int = 100) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
