@@ -1,0 +1,49 @@
+"""Load and compile what a command was given: a path, or `-` for standard input."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from noetl_mcp.cli.printing import print_report
+from noetl_mcp.compiler.compile import compile_playbook, run_passes
+from noetl_mcp.compiler.plan import Plan
+from noetl_mcp.playbook.load import Loaded, load_bytes, load_file
+from noetl_mcp.playbook.source import MOST_BYTES
+from noetl_mcp.tasks.registry import known_tasks
+
+
+def load_argument(argument: str) -> Loaded:
+    """Load a playbook from a file, or from standard input."""
+    if argument == "-":
+        return load_bytes(sys.stdin.buffer.read(MOST_BYTES * 4 + 1), "<stdin>")
+    return load_file(Path(argument))
+
+
+def check_argument(argument: str) -> Loaded:
+    """Load a playbook and run every pass over it."""
+    loaded = load_argument(argument)
+    run_passes(loaded, known_tasks())
+    return loaded
+
+
+def plan_of(argument: str) -> Plan:
+    """Return the plan of a playbook; when there is none, tell why and leave with 1."""
+    loaded = load_argument(argument)
+    plan = compile_playbook(loaded, known_tasks())
+    if plan is None:
+        print_report(loaded, err=True)
+        raise click.exceptions.Exit(1)
+    return plan
+
+
+def write_out(content: bytes, output: str | None) -> None:
+    """Write to a file, or to standard output."""
+    if output is None or output == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        Path(output).write_bytes(content)
+    except OSError as error:
+        raise click.ClickException(f"cannot write '{output}': {error.strerror}") from None
