@@ -25,6 +25,7 @@ _KNOWN_NAME = re.compile(
     r"\{\{\s*(?:workload|input|context|secrets|env|ctx|execution_id|job)\b[^{}]*\}\}"
 )
 _IN_DSN = re.compile(r"://[^:/@{\s]+:[^@{\s]+@")
+_MOST_CODE = 1024 * 1024
 _JSON_TYPES = frozenset(["string", "number", "integer", "boolean", "array", "object", "null"])
 
 
@@ -101,6 +102,9 @@ class Program:
 def read_program(text: str, name: str = "main") -> Program:
     """Parse code and find its `main` and what that wants."""
     program = Program()
+    if len(text) > _MOST_CODE:
+        program.problem = f"it has more than {_MOST_CODE:,} characters"
+        return program
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

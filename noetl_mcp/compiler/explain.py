@@ -20,7 +20,11 @@ def explain(plan: Plan) -> str:
             continue
         lines += _step(number, step, plan, by_source.get(number, []), width)
     lines += ["", *_result(plan), *_summary(plan)]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(map(_printable, lines)).rstrip() + "\n"
+
+
+def _printable(line: str) -> str:
+    return line if line.isprintable() else "".join(c if c.isprintable() else "�" for c in line)
 
 
 def _head(plan: Plan) -> list[str]:
@@ -54,11 +58,12 @@ def _step(number: int, step: PlanStep, plan: Plan, ways: list[PlanEdge], width: 
     indent = " " * (width + 2)
     lines = [f"{number + 1:>{width}}. {step.name} ({step.type}){tail}"]
     lines += [f"{indent}  {line}" for line in _care(step, plan)]
+    has_conditions = any(way.kind == "next" and way.when is not None for way in ways)
     for way in ways:
         target = plan.steps[way.target].name
         if target.startswith("$"):
             continue
-        lines.append(f"{indent}  {_way(way, target, step, ways, plan)}")
+        lines.append(f"{indent}  {_way(way, target, step, has_conditions, plan)}")
     return lines
 
 
@@ -108,15 +113,13 @@ def _care(step: PlanStep, plan: Plan) -> list[str]:
     return lines
 
 
-def _way(way: PlanEdge, target: str, step: PlanStep, ways: list[PlanEdge], plan: Plan) -> str:
+def _way(way: PlanEdge, target: str, step: PlanStep, has_conditions: bool, plan: Plan) -> str:
     if way.kind == "need":
         return f"⇢ {target} waits for its result"
     if way.kind in ("error", "failed"):
         word = "when it failed" if way.kind == "error" else "when it failed, looking on"
         return f"✗ {target} {word}{_condition(way, plan)}"
-    others = [one for one in ways if one.kind == "next"]
-    conditional = any(one.when is not None for one in others)
-    if way.when is None and conditional and step.more.get("route") != "inclusive":
+    if way.when is None and has_conditions and step.more.get("route") != "inclusive":
         return f"→ {target} otherwise{_payload(way, plan)}"
     return f"→ {target}{_condition(way, plan)}{_payload(way, plan)}"
 
@@ -141,7 +144,9 @@ def _result(plan: Plan) -> list[str]:
     names = [plan.steps[number].name for number in plan.result.get("last_of", ())]
     if not names:
         return ["Result: none"]
-    return [f"Result: that of the last of its steps that ran ('{names[0]}' first of all)"]
+    if len(names) == 1:
+        return [f"Result: that of {names[0]}"]
+    return [f"Result: that of the first of these that ran: {_short(', '.join(names))}"]
 
 
 def _summary(plan: Plan) -> list[str]:

@@ -12,6 +12,7 @@ from noetl_mcp.rules import flow
 _ROOT = "$begin"
 _MOST_PAIRS = 500
 _MOST_LOOKS = 1_000_000
+_MOST_ORIGINS = 100
 
 
 def judge_refs(draft: Draft, report: Report) -> Draft:
@@ -119,7 +120,10 @@ class Liveness:
 
     def surely(self, used: str, user: str) -> bool:
         """Whether `used` has run, or will have, whenever `user` runs."""
-        return any(self.dominates(one, user) for one in self._origins(used))
+        if self.dominates(used, user):
+            return True
+        origins = self._origins(used)
+        return _ROOT in origins or any(self.dominates(one, user) for one in origins)
 
     def _origins(self, name: str) -> frozenset[str]:
         """Return what makes a node run, itself included, without what stands below another."""
@@ -134,6 +138,8 @@ class Liveness:
                 continue
             stack.pop()
             found = frozenset[str]().union(*(known[cause] for cause in causes if cause in known))
+            if len(found) > _MOST_ORIGINS:
+                found = frozenset((_ROOT,))  # too tangled to judge: nothing is claimed
             is_below = any(self.dominates(other, one) for other in found)
             known[one] = found if is_below else found | {one}
         return known[name]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from noetl_mcp.compiler.constants import say_constant
 from noetl_mcp.compiler.draft import Draft, Edge, Node, Placed, Ref, strings
+from noetl_mcp.compiler.prompts import check_prompts
 from noetl_mcp.compiler.scope import Names, Scope, names_of, safe, scope_of
 from noetl_mcp.compiler.unused import say_unused
 from noetl_mcp.diagnostics import Report
@@ -45,6 +46,7 @@ def check_names(draft: Draft, report: Report) -> Draft:
     for ref in _references(draft):
         refs.setdefault((ref.used, ref.user), ref)
     _workload(draft, names, report)
+    check_prompts(draft, report)
     say_unused(draft.with_(refs=tuple(refs.values())), report)
     direct = {(edge.source, edge.target) for edge in draft.edges}
     needs = [
@@ -214,6 +216,16 @@ def _unknown(use: Use, reading: Reading, report: Report) -> None:
     if use.optional or scope.inputs is None:
         return
     near = report.near(use.root, scope.known)
+    mcp = scope.names.draft.playbook.mcp
+    if mcp is not None and any(turn.name == use.root for turn in mcp.turns):
+        report.say(
+            flow.NEVER_RUNS,
+            reading.at,
+            word=use.root,
+            where=scope.node.told(),
+            name=use.root,
+        )
+        return
     cure = "declare it under workload, put it into the step's data, or correct the name"
     if use.root in ("this", "result", "output") and scope.when != "after":
         cure = "the own result is there only in 'save', 'set', 'assert', 'retry' and 'next'"

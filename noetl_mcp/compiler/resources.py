@@ -102,7 +102,11 @@ class _Places:
         self.incoming = draft.incoming()
         self.after = {name: [e.target for e in ways] for name, ways in draft.outgoing().items()}
         self.before = {name: [e.source for e in ways] for name, ways in self.incoming.items()}
-        ways = [(edge.source, edge.target) for edge in draft.edges if {edge.source, edge.target} <= draft.nodes.keys()]
+        ways = [
+            (edge.source, edge.target)
+            for edge in draft.edges
+            if {edge.source, edge.target} <= draft.nodes.keys()
+        ]
         self.has_circles = bool(sort(draft.nodes, ways)[1])
         self.arrivals: dict[tuple[str, ...], list[Edge]] = {}
         self.room = _MOST_LOOKED_AT

@@ -4,6 +4,7 @@ Before and after: the same draft; declared types, defaults and bounds are only c
 a declaration is stands in `declared`, which the submit of a payload uses too.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,10 @@ KEYS = frozenset(
         "pattern",
     ]
 )
+_MOST_PATTERN = 1_000
+_REPEATED_GROUP = re.compile(r"\)[*+?{]|\\\d|\(\?P=")
+_MANY = 20
+_MOST_TRIES = 10_000_000
 TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -98,7 +103,43 @@ def check_workload(draft: Draft, report: Report) -> Draft:
     for variable in declared(book.workload or {}):
         if variable.is_declared:
             _check(variable, ("workload", variable.name), report)
+        elif isinstance(variable.default, dict):
+            _say_almost(variable.name, variable.default, report)
     return draft
+
+
+def _say_almost(name: str, value: dict[str, Any], report: Report) -> None:
+    """Report what was surely meant to be a declaration: one letter off, and it declares nothing."""
+    kind = value.get("type")
+    strange = sorted(set(value) - KEYS)
+    if not isinstance(kind, str):
+        return
+    at: Path = ("workload", name)
+    known = ", ".join(sorted(KEYS))
+    if kind in TYPES and strange:
+        near = report.near(strange[0], KEYS)
+        if near is not None:
+            problem = f"it has no key '{strange[0]}'"
+            report.say(
+                templates.ALMOST_DECLARED,
+                (*at, strange[0]),
+                at_key=True,
+                suggestion=near,
+                name=name,
+                problem=problem,
+                known=known,
+            )
+    elif not strange and report.near(kind, TYPES) is not None:
+        near = report.near(kind, TYPES)
+        problem = f"'{kind}' is no JSON type"
+        report.say(
+            templates.ALMOST_DECLARED,
+            (*at, "type"),
+            suggestion=near,
+            name=name,
+            problem=problem,
+            known=known,
+        )
 
 
 def _check(variable: Variable, at: Path, report: Report) -> None:
@@ -107,16 +148,25 @@ def _check(variable: Variable, at: Path, report: Report) -> None:
         report.say(templates.BAD_DECLARATION, at, at_key=True, name=variable.name, problem=problem)
         return
     if variable.has_default and not is_template(variable.default):
-        wrong = problem_of_value(variable.default, variable.schema)
+        wrong = problem_of_value(variable.default, _checkable(variable))
         if wrong is not None:
             place = (*at, "default")
             report.say(templates.WRONG_DEFAULT, place, name=variable.name, problem=wrong)
 
 
+def _checkable(variable: Variable) -> Mapping[str, Any]:
+    """Return the schema, without a pattern that might search the default for a very long time."""
+    pattern, default = str(variable.schema.get("pattern", "")), variable.default
+    choices = sum(map(pattern.count, "*+?{|"))
+    is_nested = _REPEATED_GROUP.search(pattern) is not None
+    tries = len(default) ** (choices + 1) if isinstance(default, str) and choices < _MANY else 0
+    if not is_nested and choices < _MANY and tries <= _MOST_TRIES:
+        return variable.schema
+    return {key: value for key, value in variable.schema.items() if key != "pattern"}
+
+
 def problem_of_schema(schema: Mapping[str, Any]) -> str | None:
     """Say what is wrong with a declaration itself."""
-    import re  # only a pattern needs it
-
     enum = schema.get("enum")
     if enum is not None and (not isinstance(enum, list) or not enum):
         return "'enum' must be a list with at least one value"
@@ -130,18 +180,18 @@ def problem_of_schema(schema: Mapping[str, Any]) -> str | None:
     least, most = schema.get("minimum"), schema.get("maximum")
     if least is not None and most is not None and least > most:
         return "'minimum' is above 'maximum'"
-    if "pattern" in schema:
-        try:
-            re.compile(str(schema["pattern"]))
-        except re.error as error:
-            return f"'pattern' does not parse: {error}"
+    pattern = str(schema.get("pattern", ""))
+    if len(pattern) > _MOST_PATTERN:
+        return f"'pattern' has more than {_MOST_PATTERN:,} characters"
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"'pattern' does not parse: {error}"
     return None
 
 
 def problem_of_value(value: object, schema: Mapping[str, Any]) -> str | None:
     """Say why a value does not fit a declaration; None when it does."""
-    import re  # only a pattern needs it
-
     kind = schema.get("type")
     if kind is not None and not _is(value, str(kind)):
         article = "an" if str(kind)[0] in "aio" else "a"

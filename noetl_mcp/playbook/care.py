@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from noetl_mcp.playbook.values import (
+    Auth,
     Condition,
     Duration,
     Flag,
@@ -46,7 +47,7 @@ class Save(Model):
     )
     key: list[str] | None = Field(None, description="The columns that identify a row.")
     on_failure: Literal["fail", "warn"] = Field("fail", description="What a failing save does.")
-    auth: Value = Field(None, description="The credential to use, by name.")
+    auth: Auth | None = Field(None, description="The credential to use, by name.")
     settings: dict[str, Value] = Field(default_factory=dict, description="What the target needs.")
 
 

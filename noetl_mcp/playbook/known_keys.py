@@ -2,6 +2,7 @@
 
 import types
 import typing
+from functools import lru_cache
 
 from pydantic import BaseModel
 
@@ -11,7 +12,12 @@ from noetl_mcp.playbook.node import Path
 
 def known_keys(path: Path) -> tuple[str, ...]:
     """Return the keys that the model knows at a path."""
-    model = _model_at(path)
+    return _known_below(tuple(part for part in path if isinstance(part, str)))
+
+
+@lru_cache(maxsize=1_000)
+def _known_below(keys: tuple[str, ...]) -> tuple[str, ...]:
+    model = _model_at(keys)
     return keys_of(model) if model is not None else ()
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from noetl_mcp.playbook.care import Cache, Save
-from noetl_mcp.playbook.values import Duration, Flag, Mapping, Messages, Model, Text, Value
+from noetl_mcp.playbook.values import Auth, Duration, Flag, Mapping, Messages, Model, Text, Value
 
 McpName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\s:]+$")]
 
@@ -18,7 +18,7 @@ class ModelPreset(Model):
     params: dict[str, Value] = Field(default_factory=dict, description="Sent with every call.")
     endpoint: Text | None = Field(None, description="The base address; the gateway else.")
     adapter: Literal["gateway", "openai"] = Field("gateway", description="The wire it speaks.")
-    auth: Value = Field(None, description="The credential of the endpoint, by name.")
+    auth: Auth | None = Field(None, description="The credential of the endpoint, by name.")
     model: str | None = Field(None, description="Its name on the wire, when another.")
     description: str | None = Field(None, description="What it is for.")
     timeout: Duration | None = Field(None, description="How long one call may take.")
@@ -38,7 +38,7 @@ class Tool(Model):
     writes: bool | None = Field(None, description="Whether it changes something outside.")
     idempotent: bool | None = Field(None, description="Doing it twice is as good as once.")
     data: Mapping | None = Field(None, description="Input of the task; the arguments else.")
-    auth: Value = Field(None, description="A credential, by name.")
+    auth: Auth | None = Field(None, description="A credential, by name.")
     timeout: Duration | None = Field(None, description="How long one call may take.")
 
 
@@ -50,7 +50,7 @@ class Resource(Model):
     spec: dict[str, Value] = Field(description="The settings of that type.")
     description: str | None = Field(None, description="What it holds.")
     data: Mapping | None = Field(None, description="Input of the task; the execution's else.")
-    auth: Value = Field(None, description="A credential, by name.")
+    auth: Auth | None = Field(None, description="A credential, by name.")
     timeout: Duration | None = Field(None, description="How long reading may take.")
     max_chars: int | None = Field(None, description="What is longer is cut, visibly.", ge=1)
     refresh: Literal["once", "each_use"] = Field("once", description="When it is read.")

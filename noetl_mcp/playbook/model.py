@@ -8,6 +8,7 @@ from noetl_mcp.playbook.care import Assertion, AtLeastOne, Cache, Limit, Name, R
 from noetl_mcp.playbook.expect import Expect
 from noetl_mcp.playbook.mcp_section import McpSection
 from noetl_mcp.playbook.values import (
+    Auth,
     Condition,
     Duration,
     Mapping,
@@ -64,7 +65,7 @@ class Action(Model):
     task: "Action | None" = Field(None, description="The action, written in place.")
     tasks: "list[Action]" = Field(default_factory=list, description="What a sequence does in turn.")
     data: Mapping | None = Field(None, description="The input, readable as `input` and `data`.")
-    auth: Value = Field(None, description="A credential, or a map of them.")
+    auth: Auth | None = Field(None, description="A credential, or a map of them.")
     assertion: Assertion | None = Field(None, alias="assert", description="Checks around the body.")
     retry: Retry | None = Field(None, description="How a failure is tried again.")
     timeout: Duration | None = Field(None, description="How long one attempt may take.")

@@ -5,7 +5,7 @@ from typing import Protocol, TypeAlias
 
 Scalar: TypeAlias = str | int | float | bool | None
 Path: TypeAlias = tuple[str | int, ...]
-_LOOKED_INTO, _PASSED_ON = 16, 1_000  # so many characters, of templates or not, weigh one value
+_LOOKED_INTO, _PASSED_ON = 16, 250  # so many characters, of templates or not, weigh one value
 Json: TypeAlias = "Scalar | list[Json] | dict[str, Json]"
 
 

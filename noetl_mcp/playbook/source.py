@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,8 +50,8 @@ class Source:
         starts = self._line_starts()
         if number > len(starts):
             return ""
-        start = starts[number - 1]
-        return self.text[start : _line_end(self.text, start)]
+        end = starts[number] if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r\n\x85\u2028\u2029")
 
     def place_at(self, index: int) -> Place:
         """Return the place of one character of the text as it was written (from zero)."""
@@ -69,7 +69,7 @@ class Source:
     def line_in(self, path: Path, number: int) -> Place:
         """Return a line (from one) of a block of text, without its indentation; else the whole."""
         node = find(self.root, path) if self.root is not None else None
-        if node is None or node.style not in ("|", ">"):
+        if node is None or node.style not in ("|", ">") or node.start.line + number > node.end.line:
             return self.place(path)
         line = self.line(node.start.line + 1 + number)
         indent = len(line) - len(line.lstrip())
@@ -106,7 +106,7 @@ class Source:
         return self.between(At(0, line, column), At(0, line, column + len(word)))
 
     def _unshift(self, line: int, column: int) -> int:
-        return column - sum(n for at, n in self.shifts.get(line, ()) if at < column)
+        return column - bisect_left(self.shifts.get(line, ()), (column, 0))
 
 
 def _found_word(raw: str, word: str) -> "re.Match[str] | None":
@@ -115,10 +115,12 @@ def _found_word(raw: str, word: str) -> "re.Match[str] | None":
     opened = raw.find("{")
     while opened >= 0:
         closed = raw.find("}", opened)
-        found = pattern.search(raw, opened, closed if closed >= 0 else len(raw))
+        if closed < 0:
+            return pattern.search(raw, opened) or pattern.search(raw)
+        found = pattern.search(raw, opened, closed)
         if found is not None:
             return found
-        opened = raw.find("{", max(closed, opened + 1))
+        opened = raw.find("{", closed)
     return pattern.search(raw)
 
 
@@ -238,14 +240,14 @@ class _Reader:
             return read_scalar(event.value)
         if event.tag == "!":
             return str(event.value)
-        self._say(reading.TAG, event, tag=event.tag)
+        self._say(reading.TAG, event, tag=event.tag.replace("tag:yaml.org,2002:", "!!"))
         return str(event.value)
 
     def _open(self, event: Any, value: "dict[str, Node] | list[Node]") -> None:
         if len(self.stack) >= MOST_DEPTH:
             self._stop(reading.TOO_DEEP, event, most=MOST_DEPTH)
         if event.tag is not None and event.tag not in _CORE_TAGS:
-            self._say(reading.TAG, event, tag=event.tag)
+            self._say(reading.TAG, event, tag=event.tag.replace("tag:yaml.org,2002:", "!!"))
         node = Node(value, event.start_mark, event.end_mark, "{" if event.flow_style else None)
         if event.anchor:
             node.anchor = event.anchor
@@ -266,6 +268,8 @@ class _Reader:
     def _merge(self, node: Node, entries: "dict[str, Node]") -> None:
         merged = entries.pop("<<")
         for one in merged.items or [merged]:
+            if one.mapping is None:
+                self._say_at(reading.MERGE, merged.key or merged, kind=one.kind)
             for key, child in (one.mapping or {}).items():
                 entries.setdefault(key, child)
                 node.size += child.size

@@ -104,6 +104,13 @@ def read_version(value: object) -> object:
     raise PydanticCustomError("shape", "a text or a number")
 
 
+def read_auth(value: object) -> object:
+    """Return what names a credential: its name, or a map."""
+    if isinstance(value, (str, dict)) and value:
+        return value
+    raise PydanticCustomError("shape", "the name of a credential, or a map")
+
+
 def read_messages(value: object) -> object:
     """Return the template of a prompt: text, or messages in a list or a map."""
     if isinstance(value, (str, list, dict)) and value:
@@ -147,6 +154,7 @@ Share = Annotated[
         },
     ),
 ]
+Auth = Annotated[str | dict[str, Any], Reads(read_auth, {"type": ["string", "object"]})]
 Version = Annotated[str, Reads(read_version, {"type": ["string", "number"]})]
 Messages = Annotated[
     str | list[Any] | dict[str, Any], Reads(read_messages, {"type": ["string", "array", "object"]})

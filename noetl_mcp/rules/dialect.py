@@ -75,3 +75,10 @@ LIST_AS_MAP = Rule(
     "{what} must be a list, each item with its own '{key}'",
     "write '- {key}: …' for each",
 )
+UNKNOWN_EVENT = Rule(
+    "NP613",
+    "unknown-event",
+    "error",
+    "there is no event '{name}' that a way could wait for",
+    "write step.done or step.failed, or use 'on_error'",
+)

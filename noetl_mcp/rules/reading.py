@@ -103,3 +103,10 @@ EMPTY = Rule(
     "there is nothing in this file",
     "write a playbook; 'noetl-mcp explain empty-file' shows the smallest",
 )
+MERGE = Rule(
+    "NP118",
+    "merge-not-a-map",
+    "error",
+    "'<<' takes in a map, not {kind}",
+    "write '<<: *NAME' with the anchor of a map",
+)

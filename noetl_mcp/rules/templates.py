@@ -57,3 +57,10 @@ SECRET_SPELT_OUT = Rule(
     "'{key}' holds what looks like a secret in plain text",
     "store it and write '{{{{ secrets.NAME }}}}'",
 )
+ALMOST_DECLARED = Rule(
+    "NP511",
+    "almost-declared",
+    "warning",
+    "'{name}' looks like a declaration but is read as a plain default: {problem}",
+    "correct it; a declaration has a JSON type and no other keys than: {known}",
+)

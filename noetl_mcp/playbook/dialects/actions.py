@@ -5,6 +5,7 @@ from noetl_mcp.playbook.dialects.edges import read_on_error
 from noetl_mcp.playbook.dialects.policies import read_policies
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
+from noetl_mcp.rules import dialect
 
 INPUTS = ("data", "input", "payload", "args", "with", "params")
 OWN_INPUTS = {
@@ -54,6 +55,14 @@ def read_action(node: Node, reading: Reading, what: str) -> Node:
     if entries is None:
         return node.become({"type": node.become("noop")})
     read_body(node, entries, reading)
+    if type_of(entries) == "iterator":
+        reading.say(
+            dialect.NOT_SUPPORTED,
+            entries["type"],
+            construct=f"an iterator as {what}",
+            cure="make the iterator a step, and what it does for each item the action",
+        )
+        return node.become({k: entries[k] for k in ("name",) if k in entries})
     return node.become(settle_settings(node, entries, ACTION_KEYS))
 
 
@@ -193,7 +202,10 @@ def _as_sequence(node: Node, reading: Reading) -> Node:
 def read_tasks(node: Node, reading: Reading) -> Node:
     """Read the tasks of a sequence; those without a name get one."""
     tasks = []
-    for index, item in enumerate(reading.listed(node, "'tasks'", "name")):
+    items = reading.listed(node, "'tasks'", "name")
+    if node.items is None and node.value is not None:
+        items = [node.become({"name": node.become("?0"), "type": node.become("noop")})]
+    for index, item in enumerate(items):
         task = read_action(_labelled(item), reading, "a task")
         if task.mapping is not None and "name" not in task.mapping:
             task.mapping["name"] = item.become(f"task_{index}")

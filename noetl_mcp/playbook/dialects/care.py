@@ -1,5 +1,6 @@
 """Read `retry`, `save`, `limits`, `cache` and `assert` in their short and older forms."""
 
+from noetl_mcp.playbook.dialects.conditions import read_condition, read_conditions
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
 from noetl_mcp.rules import dialect
@@ -22,7 +23,7 @@ def read_care(entries: Entries, reading: Reading) -> None:
     if "cache" in entries:
         _cache(entries)
     if "assert" in entries:
-        _assertion(entries)
+        _assertion(entries, reading)
     timeout = entries.get("timeout")
     if timeout is not None and timeout.mapping is not None:
         longest = timeout.get("read") or timeout.get("total") or timeout.get("connect")
@@ -56,6 +57,7 @@ def _retry_map(entries: Entries, reading: Reading) -> Entries:
     reading.rename(entries, "initial_delay", "delay", "delay_seconds", hint=False)
     reading.rename(entries, "backoff_multiplier", "multiplier", "backoff_factor", hint=False)
     reading.rename(entries, "retry_when", "when", hint=False)
+    read_conditions(entries, reading, "retry_when", "stop_when")
     backoff = entries.pop("backoff", None)
     if backoff is not None and "backoff_multiplier" not in entries:
         factor = _BACKOFFS.get(str(backoff.value))
@@ -76,14 +78,19 @@ def _cache(entries: Entries) -> None:
         entries["cache"] = node.become({})
 
 
-def _assertion(entries: Entries) -> None:
+def _assertion(entries: Entries, reading: Reading) -> None:
     node = entries["assert"]
     if node.mapping is None:
         return
+    that = node.get("that")
+    if that is not None:
+        checks = that.items if that.items is not None else [that]
+        read = that.become([read_condition(check, reading) for check in checks])
+        node = node.become({**node.mapping, "that": read})
     entries["assert"] = node.become(
         {
             key: child if child.items is not None else child.become([child])
-            for key, child in node.mapping.items()
+            for key, child in (node.mapping or {}).items()
             if child.value is not None
         }
     )
@@ -91,7 +98,7 @@ def _assertion(entries: Entries) -> None:
 
 def read_saves(node: Node, reading: Reading) -> Node:
     """Read one save or a list of them."""
-    items = node.items if node.items is not None else [node]
+    items = reading.fitting(node.items if node.items is not None else [node])
     return node.become([_save(item, reading) for item in items if item.value is not None])
 
 
@@ -111,6 +118,7 @@ def _save(node: Node, reading: Reading) -> Node:
         entries = {**inner, **entries}
     for old in ("args", "input", "payload"):
         reading.rename(entries, "data", old, hint=False)
+    read_conditions(entries, reading, "when")
     if "storage" in entries:
         entries["storage"] = _storage_name(entries["storage"])
     mode = entries.get("mode")

@@ -57,5 +57,6 @@ def _sink(sink: Node, when: Node | None, entries: Entries, reading: Reading) -> 
     for save in saves.items or []:
         if when is not None and "event.name" not in str(when.value) and save.mapping is not None:
             save.mapping.setdefault("when", when)
-    former = entries.get("save")
-    entries["save"] = sink.become([*((former.items or []) if former else []), *(saves.items or [])])
+    former = entries.setdefault("save", sink.become([]))
+    if former.items is not None:
+        former.items.extend(saves.items or [])

@@ -2,6 +2,7 @@
 
 import re
 
+from noetl_mcp.playbook.dialects.conditions import both, read_conditions
 from noetl_mcp.playbook.dialects.reading import Entries, Reading, shown
 from noetl_mcp.playbook.node import Node
 from noetl_mcp.rules import dialect, shape
@@ -12,7 +13,7 @@ _DONE = frozenset(("step.done", "call.done", "loop.done", "step.exit", "step.ent
 _FAILED = frozenset(("step.failed", "call.error", "call.failed", "step.error", "tool.error"))
 _MODES = {"exclusive": "exclusive", "first": "exclusive", "inclusive": "inclusive", "seed": "seed"}
 _EVENT = re.compile(
-    r"""event\.name\s*==\s*(['"])([\w.]+)\1|event\.name\s+in\s*[\[(]([^\])]*)[\])]"""
+    r"""event\.name\s*==\s*(['"])([\w.]+)\1|event\.name\s+in\s*[\[(]([^][()]*)[\])]"""
 )
 
 
@@ -29,7 +30,8 @@ def read_next(entries: Entries, reading: Reading) -> None:
 
 def read_edges(node: Node, reading: Reading, when: Node | None) -> list[Node]:
     """Read one way on or a list of them, all under the same condition."""
-    return [edge for item in _as_list(node) for edge in _edge(item, reading, when)]
+    items = reading.fitting(_as_list(node))
+    return [edge for item in items for edge in _edge(item, reading, when)]
 
 
 def settle_edges(
@@ -53,9 +55,18 @@ def _router(node: Node, reading: Reading) -> tuple[Node, Node | None]:
     arcs = entries.pop("arcs", None) or node.become([])
     spec = entries.pop("spec", None)
     for key, child in entries.items():
+        near = reading.report.near(key, ("spec", "arcs"))
         reading.say(
-            shape.UNKNOWN_KEY, child, at_key=True, where="'next'", key=key, known="spec, arcs"
+            shape.UNKNOWN_KEY,
+            child,
+            at_key=True,
+            suggestion=near,
+            where="'next'",
+            key=key,
+            known="spec, arcs",
         )
+        if near == "arcs" and not arcs.items:
+            arcs = child
     mode = (spec.get("mode") if spec else None) or node.become("exclusive")
     if mode.text not in _MODES:
         reading.wrong_kind(mode, "'mode'", "exclusive or inclusive", "write one of these")
@@ -85,11 +96,11 @@ def _edge(node: Node, reading: Reading, when: Node | None) -> list[Node]:
         return []
     entries = dict(node.mapping)
     reading.rename(entries, "when", "condition")
-    _check_condition(entries, reading)
+    read_conditions(entries, reading, "when")
     if "then" in entries or "else" in entries:
         return _branches(node, entries, reading, when)
     if when is not None:
-        entries.setdefault("when", when)
+        entries["when"] = both(when, entries["when"]) if "when" in entries else when
     return [node.become(_settle_edge(node, entries, reading))]
 
 
@@ -100,7 +111,8 @@ def _branches(node: Node, entries: Entries, reading: Reading, when: Node | None)
         other, then = then, None
     edges = []
     if then is not None:
-        condition = entries.get("when", when)
+        own = entries.get("when")
+        condition = both(when, own) if when is not None and own is not None else own or when
         edges += read_edges(then, reading, condition)
     if other is not None:
         edges += read_edges(other, reading, None)
@@ -111,19 +123,6 @@ def _branches(node: Node, entries: Entries, reading: Reading, when: Node | None)
             shape.UNKNOWN_KEY, child, at_key=True, where="a branch of 'next'", key=key, known=known
         )
     return edges
-
-
-def _check_condition(entries: Entries, reading: Reading) -> None:
-    when = entries.get("when")
-    if when is None or isinstance(when.value, bool):
-        return
-    if when.value is None:
-        entries.pop("when")
-        return
-    text = when.text
-    if text is not None and "{{" not in text and "{%" not in text:
-        reading.say(shape.CONDITION_IS_TEXT, when, text=text)
-        entries["when"] = when.become("{{ " + text + " }}")
 
 
 def _settle_edge(node: Node, entries: Entries, reading: Reading) -> Entries:
@@ -191,7 +190,11 @@ def _fires_on_failure(edge: Node, reading: Reading) -> bool:
         entries.pop("when")
     if names <= _DONE:
         return False
-    if not names <= _FAILED:
+    unknown = sorted(names - _FAILED - _DONE)
+    if unknown:
+        near = reading.report.near(unknown[0], _FAILED | _DONE)
+        reading.say(dialect.UNKNOWN_EVENT, when, suggestion=near, name=unknown[0])
+    elif not names <= _FAILED:
         reading.say(dialect.EVENT_CONDITION, when, text=shown(when))
     return names <= _FAILED
 

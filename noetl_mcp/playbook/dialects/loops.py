@@ -1,6 +1,7 @@
 """Read iterators: `type: iterator`, and the `loop` of the other dialects around an action."""
 
 from noetl_mcp.playbook.dialects.actions import read_action
+from noetl_mcp.playbook.dialects.conditions import read_conditions
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
 from noetl_mcp.rules import dialect
@@ -90,6 +91,7 @@ def settle_iterator(node: Node, entries: Entries, reading: Reading) -> None:
         if "run" in rest and "task" not in entries:
             entries["task"] = read_action(rest.pop("run"), reading, "'run'")
         entries["settings"] = settings.become(rest)
+    read_conditions(iterator, reading, "where")
     mode = iterator.get("mode")
     if mode is not None and mode.text in _MODES:
         iterator["mode"] = mode.become(_MODES[str(mode.value)])

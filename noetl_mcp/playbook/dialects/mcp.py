@@ -42,7 +42,7 @@ def _turn(entries: Entries, reading: Reading) -> None:
     read_care(entries, reading)
     user = entries.get("user")
     if user is not None:
-        items = user.items if user.items is not None else [user]
+        items = reading.fitting(user.items if user.items is not None else [user])
         entries["user"] = user.become([_message(item) for item in items])
     for key in ("tools_allowed", "needs"):
         one = entries.get(key)

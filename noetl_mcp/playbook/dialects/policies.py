@@ -2,12 +2,14 @@
 
 import re
 
+from noetl_mcp.playbook.dialects.conditions import bare, read_condition
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
 from noetl_mcp.rules import dialect, shape
 
 _IS_ERROR = re.compile(r"""^output\.status\s*==\s*(['"])error\1""")
 _IS_OK = re.compile(r"""^output\.status\s*==\s*(['"])(?:ok|success)\1$""")
+_MOST_RULES = 200
 _FACTORS = {"none": 1.0, "linear": 1.5, "exponential": 2.0}
 
 
@@ -21,8 +23,12 @@ def read_policies(policy: Node, entries: Entries, reading: Reading) -> None:
     admit = inner.pop("admit", None)
     if admit is not None:
         entries["admit"] = admit
-    for item in rules.items or [] if rules is not None else []:
+    listed = (rules.items or []) if rules is not None else []
+    for item in listed[:_MOST_RULES]:
         _rule(item, entries, reading)
+    if len(listed) > _MOST_RULES:
+        problem = f"there are more than {_MOST_RULES} rules"
+        _refuse(reading, listed[_MOST_RULES], problem, "put what differs into steps of its own")
     reading.drop(inner, *list(inner))
 
 
@@ -48,6 +54,8 @@ def rule_parts(node: Node, reading: Reading) -> tuple[Node | None, Entries] | No
             known="when, then, else",
             suggestion="when" if key in ("cond", "condition", "expr", "if") else None,
         )
+    if when is not None:
+        when = read_condition(when, reading)
     return when, dict(then.mapping or {}) if then is not None else {}
 
 
@@ -75,14 +83,6 @@ def _rule(node: Node, entries: Entries, reading: Reading) -> None:
     else:
         _refuse(reading, do or node, f"'do: {word}'", "write retry, continue or fail")
     _set(entries, condition, then.get("set"))
-
-
-def bare(when: Node | None) -> str | None:
-    """Return the expression inside a lone `{{ }}`."""
-    text = when.text if when is not None else None
-    if text is None:
-        return None
-    return text.strip().removeprefix("{{").removesuffix("}}").strip()
 
 
 def _retry(entries: Entries, when: Node | None, then: Entries, node: Node) -> None:
@@ -137,7 +137,12 @@ def _conditional(child: Node, condition: str, name: str) -> Node:
 
 
 def _literal(child: Node) -> str:
-    return {True: "true", False: "false", None: "none"}.get(child.value, repr(child.value))  # type: ignore[arg-type]
+    value = child.value
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_literal(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return repr(value).lower() if value is None or isinstance(value, bool) else repr(value)
 
 
 def _refuse(reading: Reading, node: Node, problem: str, cure: str) -> None:

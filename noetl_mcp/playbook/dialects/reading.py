@@ -1,16 +1,24 @@
 """What every dialect reader needs: a way to complain at a node, and small moves on entries."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from noetl_mcp.diagnostics import Report
 from noetl_mcp.errors import Rule
 from noetl_mcp.playbook.node import Node
 from noetl_mcp.playbook.source import Source
-from noetl_mcp.rules import dialect, shape
+from noetl_mcp.rules import dialect, reading, shape
 
+MOST_ITEMS = 100_000
 Entries = dict[str, Node]
 _LONGEST = 1_000
+
+
+@dataclass(slots=True)
+class Room:
+    """How many more items may be read from the lists of a playbook."""
+
+    left: int = MOST_ITEMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +27,7 @@ class Reading:
 
     source: Source
     report: Report
+    room: Room = field(default_factory=Room)
 
     def say(
         self,
@@ -44,7 +53,7 @@ class Reading:
     def listed(self, node: Node, what: str, key: str) -> list[Node]:
         """Return the items of a list; nothing counts as empty, anything else is reported."""
         if node.items is not None:
-            return node.items
+            return self.fitting(node.items)
         if node.value is None:
             return []
         if node.mapping is not None:
@@ -52,6 +61,15 @@ class Reading:
             return []
         self.wrong_kind(node, what, "a list", f"write '- {key}: …' for each")
         return []
+
+    def fitting(self, items: list[Node]) -> list[Node]:
+        """Return as many items as there is room for; say once where the others begin."""
+        room, self.room.left = self.room.left, max(self.room.left - len(items), -1)
+        if len(items) <= room:
+            return items
+        if room >= 0:
+            self.say(reading.TOO_MANY_VALUES, items[room], most=MOST_ITEMS)
+        return items[: max(room, 0)]
 
     def wrong_kind(self, node: Node, what: str, wanted: str, cure: str) -> None:
         """Say that a value is of another kind than it should be."""

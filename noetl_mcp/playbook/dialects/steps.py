@@ -8,11 +8,13 @@ from noetl_mcp.playbook.dialects.actions import (
 )
 from noetl_mcp.playbook.dialects.care import settle_settings
 from noetl_mcp.playbook.dialects.case import read_case
+from noetl_mcp.playbook.dialects.conditions import bare, read_conditions
 from noetl_mcp.playbook.dialects.edges import read_next
 from noetl_mcp.playbook.dialects.loops import is_iterator, read_loop, settle_iterator
-from noetl_mcp.playbook.dialects.policies import bare, rule_parts
+from noetl_mcp.playbook.dialects.policies import rule_parts
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
+from noetl_mcp.rules import dialect
 
 STEP_KEYS = ACTION_KEYS | frozenset(
     ["step", "next", "route", "join", "priority", "iterator", "repeat", "turn", "result"]
@@ -40,6 +42,11 @@ def read_step(node: Node, reading: Reading) -> list[Node]:
     read_case(node, entries, reading)
     read_next(entries, reading)
     _result(entries)
+    repeat = entries.get("repeat")
+    if repeat is not None and repeat.mapping is not None:
+        read_conditions(repeat.mapping, reading, "while", "until")
+    if "vars" in entries:
+        reading.say(dialect.VARS, entries.pop("vars"), at_key=True)
     known = STEP_KEYS
     if is_iterator(entries):
         known = STEP_KEYS | {"collection", "element", "mode", "concurrency"}
