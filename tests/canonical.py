@@ -125,7 +125,7 @@ SAVES = st.lists(
 CARE: dict[str, st.SearchStrategy[object]] = {
     "description": TEXTS,
     "data": st.one_of(PAYLOADS, st.just("{{ input }}")),
-    "auth": TEXTS,
+    "auth": TEXTS.filter(bool),
     "assert": st.fixed_dictionaries(
         {}, optional={"expects": st.lists(NAMES), "that": st.lists(CONDITIONS)}
     ),
@@ -164,7 +164,7 @@ def actions(draw: st.DrawFn, *, named: bool = False) -> dict[str, object]:
     if named:
         made["name"] = draw(NAMES)
     if made["type"] == "workbook":
-        made["action"] = draw(NAMES)
+        made["calls"] = draw(NAMES)
     elif draw(st.booleans()):
         made["settings"] = draw(SETTINGS)
     return {**made, **{key: draw(CARE[key]) for key in draw(st.sets(st.sampled_from(list(CARE))))}}

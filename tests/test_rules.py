@@ -65,6 +65,7 @@ MADE: Mapping[str, Made] = {
     ),
 }
 ONLY_WHEN_IT_RUNS: Mapping[str, str] = {
+    "NP119": "there is no file to show: the command line tells it",
     "NP402": "the counts are known when the answer of the step is there, not before",
 }
 BESIDE: Mapping[str, frozenset[str]] = {}

@@ -70,12 +70,12 @@ AUTHORED: Mapping[str, Mapping[str, str]] = {
 """What may stand behind a key as it is written, where that is more than the model says."""
 
 OTHERWISE: Mapping[str, Mapping[str, str]] = {
-    "action": {"action": "`task: NAME`"},
+    "action": {"calls": "`task: NAME`"},
     "step": {
         "iterator": "its keys beside `type: iterator`",
         "route": "`next: {spec: {mode: …}, arcs: […]}`",
     },
-    "iterator": {"action": "`task: NAME`"},
+    "iterator": {"calls": "`task: NAME`"},
     "on_error": {"goes_on": "`on_error: continue`", "edges": "the ways themselves"},
 }
 """Keys of the form that is left after reading, and how an author writes them."""

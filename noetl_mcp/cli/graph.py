@@ -30,8 +30,19 @@ def command(file: str, form: Form | None, output: str | None, ascii_only: bool) 
 
 def _by_ending(output: str | None) -> Form:
     ending = (output or "").rpartition(".")[2].lower()
-    found: dict[str, Form] = {"svg": "svg", "png": "png", "mmd": "mermaid", "mermaid": "mermaid"}
-    return found.get(ending, "text")
+    known: dict[str, Form] = {
+        "svg": "svg",
+        "png": "png",
+        "mmd": "mermaid",
+        "mermaid": "mermaid",
+        "txt": "text",
+    }
+    if output is None or output == "-":
+        return "text"
+    if ending not in known:
+        endings = ", ".join(f".{one}" for one in known)
+        raise click.UsageError(f"What is '{output}'? Name a --format, or end it in {endings}.")
+    return known[ending]
 
 
 def _drawn(picture: Picture, form: Form, ascii_only: bool) -> bytes:
@@ -43,7 +54,8 @@ def _drawn(picture: Picture, form: Form, ascii_only: bool) -> bytes:
         from noetl_mcp.compiler.picture.text_graph import text_of
 
         width = shutil.get_terminal_size((100, 24)).columns
-        return text_of(picture, width=width, ascii_only=ascii_only).encode()
+        text = text_of(picture, width=width, ascii_only=ascii_only)
+        return text.rstrip("\n").encode() + b"\n"
     if form == "svg":
         from noetl_mcp.compiler.picture.svg import svg_of
 

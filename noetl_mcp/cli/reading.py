@@ -8,8 +8,11 @@ import click
 from noetl_mcp.cli.printing import print_report
 from noetl_mcp.compiler.compile import compile_playbook, run_passes
 from noetl_mcp.compiler.plan import Plan
+from noetl_mcp.diagnostics import Place, Report
+from noetl_mcp.errors import NotReadable
 from noetl_mcp.playbook.load import Loaded, load_bytes, load_file
-from noetl_mcp.playbook.source import MOST_BYTES
+from noetl_mcp.playbook.source import MOST_BYTES, Source
+from noetl_mcp.rules import reading
 from noetl_mcp.tasks.registry import known_tasks
 
 
@@ -21,8 +24,14 @@ def load_argument(argument: str) -> Loaded:
 
 
 def check_argument(argument: str) -> Loaded:
-    """Load a playbook and run every pass over it."""
-    loaded = load_argument(argument)
+    """Load a playbook and run every pass over it; a file that cannot be read is a finding too."""
+    try:
+        loaded = load_argument(argument)
+    except NotReadable as error:
+        source = Source(argument, "")
+        report = Report(source)
+        report.say(reading.CANNOT_READ, Place(), problem=error)
+        return Loaded(source, report, None)
     run_passes(loaded, known_tasks())
     return loaded
 

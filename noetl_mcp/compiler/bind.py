@@ -16,7 +16,7 @@ from noetl_mcp.playbook.model import Edge as WrittenEdge
 from noetl_mcp.playbook.node import Path
 from noetl_mcp.rules import flow, names, shape
 
-_STEP_CARE = ("priority", "repeat", "result")
+_STEP_CARE = ("when", "priority", "repeat", "result")
 
 
 @dataclass(slots=True)

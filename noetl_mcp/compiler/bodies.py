@@ -67,14 +67,14 @@ def iterate(node: Node, step: Step, bodies: Bodies) -> None:
         settings={
             key: Placed(value, (*at, key))
             for key, value in fields.items()
-            if key not in ("task", "action")
+            if key not in ("task", "calls")
         }
     )
     bodies.nodes[node.name] = owner
     if iterator.task is not None:
         body, place = iterator.task, (*at, "task")
-    elif iterator.action is not None:
-        body, place = Action(type="workbook", action=iterator.action), at
+    elif iterator.calls is not None:
+        body, place = Action(type="workbook", calls=iterator.calls), at
     else:
         where = f"step '{step.step}'"
         bodies.report.say(flow.EMPTY_ITERATOR, (*node.at, "type"), where=where)

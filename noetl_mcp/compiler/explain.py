@@ -5,6 +5,19 @@ from typing import Any
 from noetl_mcp.compiler.dag import longest_way, most_at_once
 from noetl_mcp.compiler.plan import LITERAL_MARK, TEMPLATE_MARK, Plan, PlanEdge, PlanStep
 
+_TELLING = (
+    "method",
+    "url",
+    "path",
+    "sql",
+    "collection",
+    "element",
+    "concurrency",
+    "turn",
+    "approve",
+    "wait",
+)
+
 
 def explain(plan: Plan) -> str:
     """Return the plan as text, one step after another in the order they can run."""
@@ -31,9 +44,10 @@ def _head(plan: Plan) -> list[str]:
     count = sum(1 for step in plan.steps if not step.hidden)
     hidden = sum(1 for step in plan.steps if step.hidden and not step.name.startswith("$"))
     more = f", {hidden} hidden" if hidden else ""
+    steps = "step" if count == 1 else "steps"
     return [
         f"{plan.playbook['name']}  ({plan.playbook['path']})",
-        f"plan {plan.digest[:12]}, {count} steps{more}",
+        f"plan {plan.digest[:12]}, {count} {steps}{more}",
     ]
 
 
@@ -47,7 +61,8 @@ def _inputs(plan: Plan) -> list[str]:
         if one.get("required"):
             words.append("required")
         if "default" in one:
-            words.append(f"default {_short(shown(one['default'], plan))}")
+            default = _short(shown(one["default"], plan))
+            words.append(f"default {default or repr(default)}")
         lines.append(", ".join(words))
     return [*lines, ""]
 
@@ -70,7 +85,7 @@ def _step(number: int, step: PlanStep, plan: Plan, ways: list[PlanEdge], width: 
 def _marks(step: PlanStep) -> list[str]:
     more = step.more
     marks = ["hidden" if step.hidden else "", "writes" if step.writes else ""]
-    if step.writes:
+    if step.writes and not _is_save(step):
         marks.append("confirmed" if more.get("confirm") else "not confirmed")
         marks.append(_bounds(step))
     if more.get("join") == "any":
@@ -80,6 +95,11 @@ def _marks(step: PlanStep) -> list[str]:
     if "within" in more:
         marks.append("for each item")
     return marks
+
+
+def _is_save(step: PlanStep) -> bool:
+    """A save is asked for by being written, and puts its one result in one place."""
+    return step.type.startswith("save.")
 
 
 def _bounds(step: PlanStep) -> str:
@@ -92,8 +112,22 @@ def _bounds(step: PlanStep) -> str:
 def _care(step: PlanStep, plan: Plan) -> list[str]:
     """Say what a reader wants to know of a step besides its ways on."""
     more, lines = step.more, []
+    if "when" in more:
+        condition = _short(bare(shown(more["when"], plan)))
+        lines.append(f"only when {condition}" + ("" if _is_save(step) else ", else skipped"))
     settings = more.get("settings", {})
-    for key in ("method", "url", "path", "sql", "collection", "element", "concurrency", "turn"):
+    for key in (
+        "method",
+        "url",
+        "path",
+        "sql",
+        "collection",
+        "element",
+        "concurrency",
+        "turn",
+        "approve",
+        "wait",
+    ):
         if key in settings:
             lines.append(f"{key}: {_short(shown(settings[key], plan))}")
     if more.get("input"):
@@ -155,10 +189,11 @@ def _summary(plan: Plan) -> list[str]:
     lines = []
     if writing:
         lines.append(f"Writes: {', '.join(step.name for step in writing)}")
-        loose = [step.name for step in writing if not step.more.get("expect")]
+        steps = [step for step in writing if not _is_save(step)]
+        loose = [step.name for step in steps if not step.more.get("expect")]
         if loose:
             lines.append(f"Unbounded: {', '.join(loose)}")
-        asked = [step.name for step in writing if not step.more.get("confirm")]
+        asked = [step.name for step in steps if not step.more.get("confirm")]
         if asked:
             lines.append(f"Not confirmed: {', '.join(asked)}")
     else:

@@ -49,14 +49,22 @@ def _say_unreachable(draft: Draft, report: Report) -> Draft:
         return draft
     told = {ref.used for ref in draft.refs if ref.user not in lost and not ref.optional}
     for name in _heads(lost, after):
-        node = draft.nodes[name]
-        if not node.hidden and name not in told:
+        node = _visible(name, lost, after, draft)
+        if not node.hidden and node.name not in told:
             report.say(flow.UNREACHABLE, (*node.at, "step"), name=node.name)
     for ref in draft.refs:
         if ref.used in lost and ref.user not in lost and not ref.optional:
             where = draft.nodes[ref.user].told()
             report.say(flow.NEVER_RUNS, ref.at, word=ref.word, where=where, name=ref.used)
     return _without(draft, lost)
+
+
+def _visible(name: str, lost: set[str], after: dict[str, list[str]], draft: Draft) -> Node:
+    """Return the step that a person wrote where a hidden one begins: a turn's, a sequence's."""
+    behind = reached([name], after)
+    written = (draft.nodes[other] for other in draft.nodes if other in behind and other in lost)
+    steps = (node for node in written if not node.hidden and node.at[:1] == ("workflow",))
+    return next(steps, draft.nodes[name])
 
 
 def leads_to(draft: Draft) -> dict[str, list[str]]:

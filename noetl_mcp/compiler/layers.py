@@ -119,16 +119,16 @@ def _layers(action: Action, at: Path, workbook: Workbook) -> list[tuple[Action, 
         if action.task is not None:
             layers.append((action.task, (*at, "task")))
             continue
-        if not action.action or action.action not in workbook.numbers:
+        if not action.calls or action.calls not in workbook.numbers:
             return layers
-        workbook.used.add(action.action)
-        if action.action in seen:
-            workbook.report.say(names.ACTION_CYCLE, (*at, "action"), name=action.action)
+        workbook.used.add(action.calls)
+        if action.calls in seen:
+            workbook.report.say(names.ACTION_CYCLE, (*at, "calls"), name=action.calls)
             return layers
-        seen.add(action.action)
-        index = workbook.numbers[action.action]
-        if not workbook.has_room_for(index, (*at, "action")):
-            return [(Action(type="workbook", action=action.action), at)]
+        seen.add(action.calls)
+        index = workbook.numbers[action.calls]
+        if not workbook.has_room_for(index, (*at, "calls")):
+            return [(Action(type="workbook", calls=action.calls), at)]
         layers.append((workbook.draft.playbook.workbook[index], ("workbook", index)))
 
 
@@ -139,7 +139,7 @@ def _kind(bottom: Action, at: Path, where: str, report: Report) -> str:
         return "unknown"
     if kind != "workbook":
         return kind
-    if bottom.action is not None:
+    if bottom.calls is not None:
         return "unknown"
     report.say(shape.MISSING_KEY, (*at, "type"), where=where, key="task")
     return "unknown"

@@ -159,6 +159,8 @@ class Liveness:
     def _always_fires(self, edge: Edge) -> bool:
         if edge.when is not None and edge.when.value is not True:
             return False
+        if "when" in self.draft.nodes[edge.target].care:
+            return False
         route = self.draft.nodes[edge.source].route
         if route == "inclusive":
             return True

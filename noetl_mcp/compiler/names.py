@@ -154,9 +154,10 @@ def _set_reads(reading: Reading) -> set[tuple[str, str]]:
         uses = read_template(reading.text).uses
     except TemplateProblem:
         return set()
-    found = {str(use.path[1]) for use in uses if use.root == "ctx" and len(use.path) > 1}
+    scopes = ("ctx", "iter")
+    found = {str(use.path[1]) for use in uses if use.root in scopes and len(use.path) > 1}
     found |= {use.root for use in uses if reading.scope.find(use.root) == "set"}
-    return {(reading.user, name) for name in found & names}
+    return {(reading.scope.node.name, name) for name in found & names}
 
 
 def _look(reading: Reading, draft: Draft, report: Report) -> Iterator[Ref]:
@@ -165,7 +166,7 @@ def _look(reading: Reading, draft: Draft, report: Report) -> Iterator[Ref]:
         template = read_template(reading.text)
     except TemplateProblem as problem:
         place = report.source.line_in(reading.at, problem.line)
-        report.say(templates.TEMPLATE_SYNTAX, place, problem=problem.reason)
+        report.say(templates.TEMPLATE_SYNTAX, place, problem=problem.reason, cure=problem.cure)
         return
     for use in template.uses:
         if _is_hyphenated(use, reading):
@@ -333,7 +334,7 @@ def _workload(draft: Draft, names: Names, report: Report) -> None:
             try:
                 template = read_template(text)
             except TemplateProblem as problem:
-                report.say(templates.TEMPLATE_SYNTAX, at, problem=problem.reason)
+                report.say(templates.TEMPLATE_SYNTAX, at, problem=problem.reason, cure=problem.cure)
                 continue
             for use in template.uses:
                 if use.optional or use.root in known or use.root in declared:

@@ -40,7 +40,7 @@ def _reads(template: Any, at: Path, report: Report) -> set[Use]:
             found |= set(read_template(text).uses)
         except TemplateProblem as problem:
             spot = report.source.line_in(place, problem.line)
-            report.say(templates.TEMPLATE_SYNTAX, spot, problem=problem.reason)
+            report.say(templates.TEMPLATE_SYNTAX, spot, problem=problem.reason, cure=problem.cure)
     return found
 
 

@@ -143,11 +143,11 @@ def _type(action: Action, at: Path, draft: Draft, report: Report) -> None:
 def _action_name(action: Action, at: Path, known: set[str], report: Report) -> set[str]:
     """Check the workbook actions an action asks for; return those that were probably meant."""
     wanted: list[tuple[str, Path]] = []
-    if action.action is not None:
-        wanted.append((action.action, (*at, "action")))
+    if action.calls is not None:
+        wanted.append((action.calls, (*at, "calls")))
     iterator = action.iterator if isinstance(action, Step) else None
-    if iterator is not None and iterator.action is not None:
-        wanted.append((iterator.action, (*at, "iterator", "action")))
+    if iterator is not None and iterator.calls is not None:
+        wanted.append((iterator.calls, (*at, "iterator", "calls")))
     meant: set[str] = set()
     for name, place in wanted:
         if not is_known(name, known):

@@ -54,7 +54,7 @@ def _save_node(name: str, node: Node, save: dict[str, object], at: Path, report:
     groups = target.required_one_of
     checked = check_against(target.settings, settings, place, report, groups=groups)
     mode = save.get("mode")
-    if mode == "upsert" and "key" not in save and "sql" not in checked:
+    if mode == "upsert" and mode in target.modes and "key" not in save and "sql" not in checked:
         upsert = f"{where} with 'mode: upsert'"
         report.say(shape.MISSING_KEY, (*at, "mode"), where=upsert, key="key")
     if mode is not None and mode not in target.modes:

@@ -15,7 +15,7 @@ from noetl_mcp.compiler.schema_models import Schema, chosen, ref, same_as
 from noetl_mcp.playbook.dialects.loops import ITERATOR_KEYS
 from noetl_mcp.tasks.contract import TaskSpec
 
-_CANONICAL = frozenset(("settings", "action", "iterator", "route"))
+_CANONICAL = frozenset(("settings", "calls", "iterator", "route"))
 _OF_SOME = frozenset(("task", "tasks", "turn"))
 _TYPE_KEYS = ("type", "tool", "kind")
 _OLDER_MODES = "^(parallel|concurrent|distributed|serial)$"

@@ -10,7 +10,8 @@ def setters(draft: Draft, names: list[str]) -> Mapping[str, Mapping[str, list[st
     """Return by reader and name the steps that set it before, the latest first.
 
     `names` are the nodes in the order they can run. Only steps from which control leads to the
-    reader count, so that a value never depends on which of two branches was faster.
+    reader count, so that a value never depends on which of two branches was faster. What a task of
+    an iterator sets is seen by the tasks behind it, for the same item.
     """
     if not draft.set_reads:
         return {}
@@ -27,7 +28,12 @@ def setters(draft: Draft, names: list[str]) -> Mapping[str, Mapping[str, list[st
         if reader not in rank:
             continue
         above = reached([reader], before)
-        givers = [giver for giver in by_name.get(name, ()) if giver in above and giver in rank]
+        inside = draft.nodes[reader].within
+        givers = [
+            giver
+            for giver in by_name.get(name, ())
+            if giver in above and giver in rank and draft.nodes[giver].within in (None, inside)
+        ]
         givers.sort(key=rank.__getitem__, reverse=True)
         found.setdefault(reader, {})[name] = givers
     return found

@@ -127,7 +127,7 @@ def _say_unknown(
     return meant
 
 
-_INTERNAL = {"settings", "action", "route", "tasks", "iterator"}
+_INTERNAL = {"settings", "calls", "route", "tasks", "iterator"}
 
 
 def _say_others(

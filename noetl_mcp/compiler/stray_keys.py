@@ -8,7 +8,7 @@ from noetl_mcp.playbook.dialects.loops import ITERATOR_KEYS
 from noetl_mcp.playbook.dialects.steps import STEP_KEYS
 from noetl_mcp.rules import shape
 
-_INTERNAL = {"settings", "action", "route", "iterator"}
+_INTERNAL = {"settings", "calls", "route", "iterator"}
 _WRITTEN = {"name", "tool", "input", "desc", *ITERATOR_KEYS}
 _GUESSES = {
     "code": "python",

@@ -90,7 +90,7 @@ def _body(entries: Entries, *, names_type: bool) -> Entries:
     flat = _flat_settings(settings, entries)
     if settings is not None and flat is None:
         entries["settings"] = settings
-    action = entries.pop("action", None)
+    action = entries.pop("calls", None)
     if action is not None:
         entries["task"] = action
         if names_type:

@@ -7,7 +7,7 @@ BOOK = (
 )
 METADATA = ("path", "name", "version", "description", "tags", "expose")
 STEP_HEAD = (
-    "step", "name", "description", "type", "turn",
+    "step", "name", "description", "when", "type", "turn",
     "collection", "element", "mode", "concurrency", "where", "order_by", "limit", "chunk",
     "enumerate", "tolerate",
     "task", "tasks",

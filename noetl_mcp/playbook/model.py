@@ -4,7 +4,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from noetl_mcp.playbook.care import Assertion, AtLeastOne, Cache, Limit, Name, Retry, Save
+from noetl_mcp.playbook.care import (
+    Assertion,
+    AtLeastOne,
+    Cache,
+    Limit,
+    Name,
+    NoneOrMore,
+    Retry,
+    Save,
+)
 from noetl_mcp.playbook.expect import Expect
 from noetl_mcp.playbook.mcp_section import McpSection
 from noetl_mcp.playbook.values import (
@@ -16,7 +25,6 @@ from noetl_mcp.playbook.values import (
     Share,
     Value,
     Version,
-    Whole,
 )
 
 UNSAID = "?"
@@ -61,7 +69,7 @@ class Action(Model):
     description: str | None = Field(None, description="What it is for.")
     type: str | None = Field(None, description="The task type.")
     settings: dict[str, Value] = Field(default_factory=dict, description="The type's settings.")
-    action: str | None = Field(None, description="The workbook action it stands for.")
+    calls: str | None = Field(None, description="The workbook action it stands for.")
     task: "Action | None" = Field(None, description="The action, written in place.")
     tasks: "list[Action]" = Field(default_factory=list, description="What a sequence does in turn.")
     data: Mapping | None = Field(None, description="The input, readable as `input` and `data`.")
@@ -89,7 +97,7 @@ class Iterator(Model):
     element: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")] = Field(
         "item", description="What an item is called in templates."
     )
-    action: str | None = Field(None, description="The workbook action done with each item.")
+    calls: str | None = Field(None, description="The workbook action done with each item.")
     task: Action | None = Field(None, description="What is done with each item.")
     mode: Literal["sequential", "async"] = Field(
         "sequential", description="One after another, or side by side."
@@ -97,7 +105,7 @@ class Iterator(Model):
     concurrency: AtLeastOne | None = Field(None, description="At most so many side by side.")
     where: Condition | None = Field(None, description="Only items for which it is true.")
     order_by: Value = Field(None, description="What the items are sorted by.")
-    limit: Whole | None = Field(None, description="At most so many items.")
+    limit: NoneOrMore | None = Field(None, description="At most so many items.")
     chunk: AtLeastOne | None = Field(None, description="Hand the items out in lists of this size.")
     enumerate: bool = Field(False, description="Give each item its number as `index`.")
     tolerate: Share = Field(0, description="So many items may fail, or a share such as 5%.")
@@ -117,6 +125,7 @@ class Step(Action):
     """A node of the workflow: an action and the ways on from it."""
 
     step: Name = Field(description="The step's name.")
+    when: Condition | None = Field(None, description="Skip the step unless it is true.")
     next: list[Edge] | None = Field(None, description="The ways on; none means the end.")
     route: Literal["seed", "exclusive", "inclusive"] = Field(
         "seed", description="Which edges fire."

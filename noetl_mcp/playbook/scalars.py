@@ -4,7 +4,7 @@ import re
 
 from noetl_mcp.playbook.node import Scalar
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,307})(\.\d+)?([eE][+-]?\d{1,3})?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,307})(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _WORDS: dict[str, Scalar] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _LEAST, _MOST = -(2**63), 2**64 - 1  # a longer number has no place in JSON and stays text
 _NUMBER_STARTS = frozenset("-0123456789")

@@ -127,6 +127,10 @@ def _found_word(raw: str, word: str) -> "re.Match[str] | None":
 _BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # what ends a line for the parser
 
 
+_MOST_DIRECTIVES = 100  # the parser compares each with all before it
+_DIRECTIVE = re.compile(r"(?:\A|[\n\r\x85\u2028\u2029])%(?=TAG)")
+
+
 def _line_end(text: str, start: int) -> int:
     found = _BREAK.search(text, start)
     return found.start() if found else len(text)
@@ -137,6 +141,11 @@ def read(source: Source, report: Report) -> None:
     if len(source.text) > MOST_BYTES:
         report.say(reading.TOO_LARGE, Place(), size=len(source.text), most=MOST_BYTES)
         return
+    if source.text.count("%TAG") > _MOST_DIRECTIVES:
+        found = list(_DIRECTIVE.finditer(source.text))
+        if len(found) > _MOST_DIRECTIVES:
+            report.say(reading.TAG, source.place_at(found[0].end() - 1), tag="%TAG")
+            return
     source._quoted, source.shifts = quote_templates(source.text)
     try:
         source.root = _Reader(source, report).read()
@@ -217,7 +226,7 @@ class _Reader:
         value: Scalar = event.value
         if style is None and event.tag is None:
             value = read_scalar(event.value)
-            if value == event.value and event.value in YES_AND_NO and self._is_value():
+            if value == event.value and event.value in YES_AND_NO and self._is_claim():
                 place = self.source.between(event.start_mark, event.end_mark)
                 meant = "true" if event.value in ("yes", "on") else "false"
                 self.report.say(reading.YES_IS_TEXT, place, text=event.value, meant=meant)
@@ -230,8 +239,13 @@ class _Reader:
             self.anchors[event.anchor] = node
         self._add(node)
 
-    def _is_value(self) -> bool:
-        return not self.stack or not isinstance(self.stack[-1].value, dict) or bool(self.keys[-1])
+    def _is_claim(self) -> bool:
+        """Whether a value could be meant as true or false; a name or a step cannot."""
+        if not self.stack:
+            return True
+        is_map = isinstance(self.stack[-1].value, dict)
+        key = self.keys[-1] if is_map else self.keys[-2] if len(self.keys) > 1 else None
+        return (key is not None or not is_map) and (key is None or key.value not in _NAMING)
 
     def _tagged(self, event: Any) -> Scalar:
         if event.tag == "tag:yaml.org,2002:str":
@@ -261,7 +275,8 @@ class _Reader:
         node.end = event.end_mark
         if node.anchor:
             self.anchors[node.anchor] = node
-        if isinstance(node.value, dict) and "<<" in node.value:
+        merged = node.value.get("<<") if isinstance(node.value, dict) else None
+        if isinstance(node.value, dict) and merged and merged.key and not merged.key.style:
             self._merge(node, node.value)
         self._add(node)
 
@@ -344,6 +359,7 @@ class _Reader:
         raise _Stop
 
 
+_NAMING = frozenset(("step", "name", "next", "then", "else", "task", "element", "desc", "needs"))
 _CORE_TAGS = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
 )

@@ -52,13 +52,17 @@ class Template:
     uses: tuple[Use, ...] = ()
 
 
+CURE = "compare the brackets and quotes inside it"
+
+
 class TemplateProblem(Exception):
     """A template that cannot be parsed: why, and in which of its lines (from one)."""
 
-    def __init__(self, reason: str, line: int = 1) -> None:
+    def __init__(self, reason: str, line: int = 1, cure: str = CURE) -> None:
         super().__init__(reason)
         self.reason = reason
         self.line = line
+        self.cure = cure
 
 
 @lru_cache(maxsize=50_000)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from jinja2 import TemplateSyntaxError, nodes
+from jinja2 import TemplateAssertionError, TemplateSyntaxError, nodes
 
 from noetl_mcp.playbook.rendering.render import parse
 from noetl_mcp.playbook.rendering.syntax import lone_expression
@@ -14,6 +14,9 @@ def read_thoroughly(text: str) -> Template:
     try:
         tree = parse(text)
         uses = _Uses(tree).found()
+    except TemplateAssertionError as error:
+        cure = "the filters and tests are Jinja's own, and those the docs name"
+        raise TemplateProblem(error.message or "", error.lineno, cure) from None
     except TemplateSyntaxError as error:
         raise TemplateProblem(_plainly(error, text), error.lineno) from None
     except RecursionError:

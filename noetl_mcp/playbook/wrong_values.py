@@ -51,6 +51,8 @@ def said(detail: ErrorDetails, path: Path, node: Node, meant: Path | None, repor
         )
         return
     name = str(path[-2]) if isinstance(path[-1], int) and len(path) > 1 else key
+    if node.key is not None and isinstance(node.key.value, str):
+        name = node.key.value
     report.say(shape.WRONG_VALUE, path, key=name, wanted=wanted(detail), found=shown(node))
 
 

@@ -110,3 +110,6 @@ MERGE = Rule(
     "'<<' takes in a map, not {kind}",
     "write '<<: *NAME' with the anchor of a map",
 )
+CANNOT_READ = Rule(
+    "NP119", "cannot-read", "error", "{problem}", "correct the path, or make the file readable"
+)

@@ -7,7 +7,7 @@ TEMPLATE_SYNTAX = Rule(
     "template-syntax",
     "error",
     "the template does not parse: {problem}",
-    "compare the brackets and quotes inside it",
+    "{cure}",
 )
 TEMPLATE_IN_CODE = Rule(
     "NP502",

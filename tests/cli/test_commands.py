@@ -83,15 +83,21 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     ran = noetl("validate", tmp_path / "nowhere.yaml")
 
     assert ran.code == 1
-    assert "cannot read" in ran.err
-    assert "No such file" in ran.err
+    assert "cannot read" in ran.out
+    assert "No such file" in ran.out
+
+
+def test_a_file_that_is_not_there_hides_nothing_of_the_others(misspelt: Path) -> None:
+    ran = noetl("validate", misspelt.parent / "nowhere.yaml", misspelt, "--json")
+
+    assert [found["name"] for found in ran.json()] == ["cannot-read", "unknown-step"]
 
 
 def test_a_folder_is_not_a_playbook(tmp_path: Path) -> None:
     ran = noetl("validate", tmp_path)
 
     assert ran.code == 1
-    assert "cannot read" in ran.err
+    assert "cannot read" in ran.out
 
 
 @pytest.mark.parametrize("arguments", [["validate"], ["validate", "--fromat", "json"], ["explain"]])

@@ -1,11 +1,13 @@
 """Read an action: its type, its settings, its input and its care, from any dialect."""
 
+from itertools import count
+
 from noetl_mcp.playbook.dialects.care import read_care, settle_settings, spread
 from noetl_mcp.playbook.dialects.edges import read_on_error
 from noetl_mcp.playbook.dialects.policies import read_policies
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
-from noetl_mcp.rules import dialect
+from noetl_mcp.rules import dialect, shape
 
 INPUTS = ("data", "input", "payload", "args", "with", "params")
 OWN_INPUTS = {
@@ -25,7 +27,7 @@ ACTION_KEYS = frozenset(
         "description",
         "type",
         "settings",
-        "action",
+        "calls",
         "task",
         "tasks",
         "data",
@@ -69,8 +71,9 @@ def read_action(node: Node, reading: Reading, what: str) -> Node:
 def read_body(node: Node, entries: Entries, reading: Reading) -> None:
     """Read what an action and a step have in common, in place."""
     reading.rename(entries, "description", "desc", hint=False)
-    reading.rename(entries, "save", "sink", hint=False)
-    _type(node, entries, reading)
+    _sinks(entries)
+    _type(entries, reading)
+    leave_out(entries, reading)
     _spec(entries, reading)
     _input(entries, reading)
     _task(entries, reading)
@@ -85,48 +88,82 @@ def read_body(node: Node, entries: Entries, reading: Reading) -> None:
             entries.pop(key)
 
 
+def _sinks(entries: Entries) -> None:
+    """A `sink` is a save; beside `save` it is one more."""
+    sink, save = entries.pop("sink", None), entries.get("save")
+    if sink is None:
+        return
+    if save is None:
+        entries["save"] = sink
+        return
+    items = [*(save.items or [save]), *(sink.items or [sink])]
+    entries["save"] = save.become(items)
+
+
 def type_of(entries: Entries) -> str | None:
     """Return the task type as far as it is known already."""
     kind = entries.get("type")
     return kind.text if kind is not None else None
 
 
-def _type(node: Node, entries: Entries, reading: Reading) -> None:
+def _type(entries: Entries, reading: Reading) -> None:
     """Find the type: `type`, `tool` as a word or a map, a list of tools, or `kind`."""
     tool = entries.pop("tool", None)
     if tool is not None and type_of(entries) == "mcp" and isinstance(tool.value, str):
         entries["tool"] = tool
-        return
-    if tool is not None and tool.mapping is not None:
-        inner = dict(tool.mapping)
-        reading.rename(inner, "type", "kind", hint=False)
-        for key in (*INPUTS, "spec", "set"):
-            if key in inner and key in entries and inner[key].mapping is not None:
-                outer = entries.pop(key)
-                inner[key] = inner[key].become(
-                    {**(outer.mapping or {}), **(inner[key].mapping or {})}
-                )
-        name = inner.pop("name", None)
-        entries.update({key: child for key, child in inner.items() if key not in entries})
-        _workbook_name(entries, name)
+    elif tool is not None and tool.mapping is not None:
+        _tool_map(dict(tool.mapping), entries, reading)
     elif tool is not None and tool.items is not None:
         entries["type"] = tool.become("sequence")
         entries["tasks"] = tool
     elif tool is not None:
-        entries.setdefault("type", tool)
+        former = entries.setdefault("type", tool)
+        if former.value != tool.value:
+            reading.say(
+                shape.KEYS_TOGETHER, tool, at_key=True, where="a step", first="type", second="tool"
+            )
     elif "kind" in entries:
         entries.setdefault("type", entries.pop("kind"))
     if type_of(entries) in ROUTERS:
         entries.pop("type")
 
 
-def _workbook_name(entries: Entries, name: Node | None) -> None:
-    if name is None:
-        return
-    if type_of(entries) == "workbook":
+def _tool_map(tool: Entries, entries: Entries, reading: Reading) -> None:
+    """Lay the keys of `tool: {kind: …}` beside those of the step; maps are laid together."""
+    reading.rename(tool, "type", "kind", hint=False)
+    name = tool.pop("name", None)
+    _one_input(tool, entries, str(tool["type"].value) if "type" in tool else "")
+    for key, child in tool.items():
+        outer = entries.get(key)
+        if outer is None:
+            entries[key] = child
+        elif outer.mapping is not None and child.mapping is not None:
+            entries[key] = _laid_together(outer, child)
+        else:
+            said = f"tool.{key}"
+            reading.say(dialect.SEVERAL_INPUTS, child, at_key=True, winner=key, loser=said)
+    if name is not None and type_of(entries) == "workbook":
         entries.setdefault("task", name)
-    else:
+    elif name is not None:
         entries.setdefault("name", name)
+
+
+def _one_input(tool: Entries, entries: Entries, kind: str) -> None:
+    """Bring the inputs of a step and of its tool under one name, so that they meet."""
+    own = OWN_INPUTS.get(kind, frozenset())
+    for one in (tool, entries):
+        given = next((key for key in INPUTS if key in one and key not in own), None)
+        if given is not None and given != "data":
+            one["data"] = one.pop(given)
+
+
+def _laid_together(outer: Node, inner: Node) -> Node:
+    """Return two maps as one; the inner one wins, and maps inside them are laid together too."""
+    made = dict(outer.mapping or {})
+    for key, child in (inner.mapping or {}).items():
+        both = key in made and made[key].mapping is not None and child.mapping is not None
+        made[key] = _laid_together(made[key], child) if both else child
+    return inner.become(made)
 
 
 def _spec(entries: Entries, reading: Reading) -> None:
@@ -176,13 +213,15 @@ def _task(entries: Entries, reading: Reading) -> None:
     if task.items is not None:
         entries["task"] = _as_sequence(task, reading)
     elif task.mapping is None:
-        entries["action"] = task
+        entries["calls"] = task
     elif not {"type", "tool", "kind", "task"} & set(task.mapping) and "name" in task.mapping:
         inner = spread(dict(task.mapping), "spec")
-        entries["action"] = inner.pop("name")
+        entries["calls"] = inner.pop("name")
+        _one_input(inner, entries, "")
+        if "data" in inner and "data" in entries:
+            entries["data"] = _laid_together(inner.pop("data"), entries["data"])
         for key, child in inner.items():
             entries.setdefault(key, child)
-        _input(entries, reading)
     else:
         entries["task"] = read_action(task, reading, "'task'")
 
@@ -205,12 +244,31 @@ def read_tasks(node: Node, reading: Reading) -> Node:
     items = reading.listed(node, "'tasks'", "name")
     if node.items is None and node.value is not None:
         items = [node.become({"name": node.become("?0"), "type": node.become("noop")})]
+    labels = [item.get("name") for item in items]
+    taken = {label.text for label in labels if label is not None}
     for index, item in enumerate(items):
         task = read_action(_labelled(item), reading, "a task")
         if task.mapping is not None and "name" not in task.mapping:
-            task.mapping["name"] = item.become(f"task_{index}")
+            number = next(n for n in count(index) if f"task_{n}" not in taken)
+            taken.add(f"task_{number}")
+            task.mapping["name"] = item.become(f"task_{number}")
+        _no_ways(task, reading)
         tasks.append(task)
     return node.become(list(tasks))
+
+
+def _no_ways(task: Node, reading: Reading) -> None:
+    """A task of a sequence leads to the next one; it cannot lead elsewhere when it fails."""
+    on_error = task.get("on_error")
+    edges = on_error.get("edges") if on_error is not None else None
+    if on_error is not None and edges is not None and edges.items:
+        reading.say(
+            dialect.NOT_SUPPORTED,
+            on_error,
+            at_key=True,
+            construct="'on_error' with a way on, on a task of a sequence",
+            cure="write 'on_error: continue' here, or the way on the step itself",
+        )
 
 
 def _labelled(item: Node) -> Node:

@@ -19,7 +19,7 @@ def read_care(entries: Entries, reading: Reading) -> None:
     if "save" in entries:
         entries["save"] = read_saves(entries["save"], reading)
     if "limits" in entries:
-        entries["limits"] = _limits(entries["limits"])
+        entries["limits"] = _limits(entries["limits"], reading)
     if "cache" in entries:
         _cache(entries)
     if "assert" in entries:
@@ -65,8 +65,8 @@ def _retry_map(entries: Entries, reading: Reading) -> Entries:
     return entries
 
 
-def _limits(node: Node) -> Node:
-    items = node.items if node.items is not None else [node]
+def _limits(node: Node, reading: Reading) -> Node:
+    items = reading.fitting(node.items if node.items is not None else [node])
     return node.become([i if i.mapping is not None else i.become({"name": i}) for i in items])
 
 

@@ -2,6 +2,7 @@
 
 from noetl_mcp.playbook.dialects.care import read_saves
 from noetl_mcp.playbook.dialects.edges import read_edges, settle_edges
+from noetl_mcp.playbook.dialects.events import awaited
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
 from noetl_mcp.rules import dialect
@@ -9,20 +10,24 @@ from noetl_mcp.rules import dialect
 _READ = frozenset(("next", "sink", "set", "retry"))
 
 
-def read_case(node: Node, entries: Entries, reading: Reading) -> None:
-    """Turn the entries of `case` into edges, saves, retries and names to set."""
+def read_case(entries: Entries, reading: Reading) -> bool:
+    """Turn the entries of `case` into edges, saves, retries and names to set.
+
+    Say whether the ways on were read with it.
+    """
     case = entries.pop("case", None)
     if case is None:
-        return
+        return False
     edges: list[Node] = []
     for item in case.items if case.items is not None else [case]:
         edges += _entry(item, entries, reading)
     if not edges:
-        return
+        return False
     after = entries.pop("next", None)
     if after is not None:
         edges += read_edges(after, reading, None)
     settle_edges(entries, case, edges, case.become("exclusive"), reading)
+    return True
 
 
 def _entry(item: Node, entries: Entries, reading: Reading) -> list[Node]:
@@ -45,18 +50,27 @@ def _then(then: Entries, when: Node | None, entries: Entries, reading: Reading) 
             reading.say(dialect.CASE, child, at_key=True, problem=f"'{key}' has no counterpart")
     if "sink" in then:
         _sink(then["sink"], when, entries, reading)
-    if "set" in then:
-        entries.setdefault("set", then["set"])
-    if "retry" in then:
-        entries.setdefault("retry", then["retry"])
+    for key in ("set", "retry"):
+        if key in then and key in entries:
+            problem = f"a second '{key}' has no counterpart"
+            reading.say(dialect.CASE, then[key], at_key=True, problem=problem)
+        elif key in then:
+            entries[key] = then[key]
     return read_edges(then["next"], reading, when) if "next" in then else []
 
 
 def _sink(sink: Node, when: Node | None, entries: Entries, reading: Reading) -> None:
-    saves = read_saves(sink, reading)
-    for save in saves.items or []:
-        if when is not None and "event.name" not in str(when.value) and save.mapping is not None:
-            save.mapping.setdefault("when", when)
-    former = entries.setdefault("save", sink.become([]))
-    if former.items is not None:
-        former.items.extend(saves.items or [])
+    """Save after the outcome that the entry waits for, under what is left of its condition."""
+    outcome, condition = awaited(when, reading)
+    for save in read_saves(sink, reading).items or []:
+        if save.mapping is None:
+            continue
+        if condition is not None:
+            save.mapping.setdefault("when", condition)
+        if outcome == "failed":
+            save.mapping.setdefault("on", save.become("error"))
+        former = entries.get("save")
+        saves = former.items if former is not None and former.items is not None else None
+        if saves is None:
+            saves = [former] if former is not None else []
+        entries["save"] = sink.become([*saves, save])

@@ -1,20 +1,14 @@
 """Read `next`, `case` and `on_error` in all their forms into plain lists of edges."""
 
-import re
-
 from noetl_mcp.playbook.dialects.conditions import both, read_conditions
-from noetl_mcp.playbook.dialects.reading import Entries, Reading, shown
+from noetl_mcp.playbook.dialects.events import awaited
+from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
-from noetl_mcp.rules import dialect, shape
+from noetl_mcp.rules import shape
 
 _PAYLOADS = ("input", "payload", "args", "with", "params")
 _EDGE_KEYS = frozenset(("step", "when", "data", "set"))
-_DONE = frozenset(("step.done", "call.done", "loop.done", "step.exit", "step.enter", "tool.done"))
-_FAILED = frozenset(("step.failed", "call.error", "call.failed", "step.error", "tool.error"))
 _MODES = {"exclusive": "exclusive", "first": "exclusive", "inclusive": "inclusive", "seed": "seed"}
-_EVENT = re.compile(
-    r"""event\.name\s*==\s*(['"])([\w.]+)\1|event\.name\s+in\s*[\[(]([^][()]*)[\])]"""
-)
 
 
 def read_next(entries: Entries, reading: Reading) -> None:
@@ -45,8 +39,26 @@ def settle_edges(
     entries["next"] = node.become(list(ways))
     if route is not None and (len(ways) > 1 or route.value == "seed"):
         entries["route"] = route
-    if failures and "on_error" not in entries:
-        entries["on_error"] = node.become({"edges": node.become(list(failures))})
+    if failures:
+        _add_failures(entries, node, failures, reading)
+
+
+def _add_failures(entries: Entries, node: Node, failures: list[Node], reading: Reading) -> None:
+    """Put the ways after a failure beside those that `on_error` names."""
+    read_on_error(entries, reading)
+    former = entries.get("on_error")
+    edges = former.get("edges") if former is not None else None
+    if former is not None and edges is None:
+        reading.say(
+            shape.KEYS_TOGETHER,
+            former,
+            at_key=True,
+            where="a step",
+            first="on_error: continue",
+            second="a way on for failures",
+        )
+    kept = (edges.items or []) if edges is not None else []
+    entries["on_error"] = node.become({"edges": node.become([*kept, *failures])})
 
 
 def _router(node: Node, reading: Reading) -> tuple[Node, Node | None]:
@@ -68,6 +80,10 @@ def _router(node: Node, reading: Reading) -> tuple[Node, Node | None]:
         if near == "arcs" and not arcs.items:
             arcs = child
     mode = (spec.get("mode") if spec else None) or node.become("exclusive")
+    others = {
+        k: child for k, child in ((spec.mapping or {}) if spec else {}).items() if k != "mode"
+    }
+    reading.drop(others, *list(others))
     if mode.text not in _MODES:
         reading.wrong_kind(mode, "'mode'", "exclusive or inclusive", "write one of these")
     return arcs, mode.become(_MODES.get(str(mode.value), "exclusive"))
@@ -128,21 +144,28 @@ def _branches(node: Node, entries: Entries, reading: Reading, when: Node | None)
 def _settle_edge(node: Node, entries: Entries, reading: Reading) -> Entries:
     for old in _PAYLOADS:
         reading.rename(entries, "data", old, hint=old not in ("input", "args"))
-    entries.pop("spec", None)
-    _settle_set(entries)
+    reading.drop(entries, *[key for key in ("spec",) if key in entries])
+    _settle_set(entries, reading)
     if "name" in entries and "step" not in entries:
         reading.rename(entries, "step", "name")
     _known_only(entries, reading)
     return entries
 
 
-def _settle_set(entries: Entries) -> None:
-    """On an edge `set` fills the next step's input, but for names below `ctx`."""
+_SCOPES = ("ctx.", "iter.", "step.")
+
+
+def _settle_set(entries: Entries, reading: Reading) -> None:
+    """On an edge `set` fills the next step's input, but for names below `ctx` and the like."""
     given = entries.pop("set", None)
-    if given is None or given.mapping is None:
+    if given is None:
         return
-    ctx = {k.removeprefix("ctx."): v for k, v in given.mapping.items() if k.startswith("ctx.")}
-    rest = {k: v for k, v in given.mapping.items() if not k.startswith("ctx.")}
+    if given.mapping is None:
+        reading.wrong_kind(given, "'set'", "a map of names", "write 'set: {ctx.NAME: …}'")
+        return
+    scoped = {k: v for k, v in given.mapping.items() if k.startswith(_SCOPES)}
+    ctx = {k.partition(".")[2]: v for k, v in scoped.items()}
+    rest = {k: v for k, v in given.mapping.items() if k not in scoped}
     if ctx:
         entries["set"] = given.become(dict(ctx))
     if rest:
@@ -172,48 +195,15 @@ def _known_only(entries: Entries, reading: Reading) -> None:
 
 def _fires_on_failure(edge: Node, reading: Reading) -> bool:
     """Take an event out of an edge's condition and say whether it is that of a failure."""
-    when = edge.get("when")
-    text = when.text if when is not None else None
-    if when is None or text is None or "event.name" not in text:
+    entries = edge.mapping if edge.mapping is not None else {}
+    if "when" not in entries:
         return False
-    inner = text.strip().removeprefix("{{").removesuffix("}}").strip().strip("-").strip()
-    found = _EVENT.search(inner)
-    rest = _without(inner, found.group(0)) if found else None
-    if found is None or rest is None or "event.name" in rest:
-        reading.say(dialect.EVENT_CONDITION, when, text=shown(when))
-        return False
-    names = {found[2]} if found[2] else set(re.findall(r"[\w.]+", found[3]))
-    entries = edge.mapping or {}
-    if rest:
-        entries["when"] = when.become("{{ " + rest + " }}")
-    else:
+    outcome, when = awaited(entries["when"], reading)
+    if when is None:
         entries.pop("when")
-    if names <= _DONE:
-        return False
-    unknown = sorted(names - _FAILED - _DONE)
-    if unknown:
-        near = reading.report.near(unknown[0], _FAILED | _DONE)
-        reading.say(dialect.UNKNOWN_EVENT, when, suggestion=near, name=unknown[0])
-    elif not names <= _FAILED:
-        reading.say(dialect.EVENT_CONDITION, when, text=shown(when))
-    return names <= _FAILED
-
-
-def _without(inner: str, event: str) -> str | None:
-    """Take `event` out of a conjunction; None when it is not plainly one part of it."""
-    if inner == event or inner == f"({event})":
-        return ""
-    before, _, after = inner.partition(event)
-    before, after = before.strip(), after.strip()
-    if not before and after.startswith("and "):
-        rest = after.removeprefix("and ").strip()
-    elif not after and before.endswith(" and"):
-        rest = before.removesuffix(" and").strip()
     else:
-        return None
-    return (
-        None if re.search(r"\bor\b", re.sub(r"\([^()]*\)|'[^']*'|\"[^\"]*\"", "", rest)) else rest
-    )
+        entries["when"] = when
+    return outcome == "failed"
 
 
 def read_on_error(entries: Entries, reading: Reading) -> None:
@@ -225,4 +215,6 @@ def read_on_error(entries: Entries, reading: Reading) -> None:
         entries["on_error"] = node.become({"goes_on": node.become(True)})
         return
     edges = read_edges(node, reading, None)
+    for edge in edges:
+        _fires_on_failure(edge, reading)
     entries["on_error"] = node.become({"edges": node.become(list(edges))})

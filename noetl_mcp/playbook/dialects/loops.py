@@ -24,6 +24,21 @@ _MODES = {
     "concurrent": "async",
     "serial": "sequential",
 }
+_FLOW = frozenset(
+    (
+        "step",
+        "next",
+        "join",
+        "on_error",
+        "priority",
+        "result",
+        "case",
+        "when",
+        "desc",
+        "repeat",
+        "turn",
+    )
+)
 _STAYS = frozenset(("description", "set", "limits", "pool"))
 
 
@@ -62,8 +77,7 @@ def read_loop(node: Node, entries: Entries, reading: Reading) -> None:
 
 
 def _belongs_to_task(key: str) -> bool:
-    flow = ("step", "next", "join", "on_error", "priority", "result", "case", "when", "desc")
-    return key not in flow and key not in _STAYS
+    return key not in _FLOW and key not in _STAYS
 
 
 def _read_spec(inner: Entries, spec: Entries, reading: Reading) -> None:
@@ -95,7 +109,7 @@ def settle_iterator(node: Node, entries: Entries, reading: Reading) -> None:
     mode = iterator.get("mode")
     if mode is not None and mode.text in _MODES:
         iterator["mode"] = mode.become(_MODES[str(mode.value)])
-    for key in ("action", "task"):
+    for key in ("calls", "task"):
         if key in entries:
             iterator[key] = entries.pop(key)
     collection = iterator.get("collection")

@@ -5,31 +5,86 @@ import re
 from noetl_mcp.playbook.dialects.conditions import bare, read_condition
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
+from noetl_mcp.playbook.values import is_template
 from noetl_mcp.rules import dialect, shape
 
 _IS_ERROR = re.compile(r"""^output\.status\s*==\s*(['"])error\1""")
-_IS_OK = re.compile(r"""^output\.status\s*==\s*(['"])(?:ok|success)\1$""")
+_IS_OK = re.compile(r"""^output\.status\s*==\s*(['"])(?:ok|success)\1""")
 _MOST_RULES = 200
 _FACTORS = {"none": 1.0, "linear": 1.5, "exponential": 2.0}
 
 
 def read_policies(policy: Node, entries: Entries, reading: Reading) -> None:
-    """Read a `policy` block: `rules` of a task; `admit` is read by the step itself."""
+    """Read the `rules` of a task."""
     if policy.mapping is None:
         reading.wrong_kind(policy, "'policy'", "a map of keys", "write 'policy: {rules: […]}'")
         return
     inner = dict(policy.mapping)
     rules = inner.pop("rules", None)
-    admit = inner.pop("admit", None)
-    if admit is not None:
-        entries["admit"] = admit
-    listed = (rules.items or []) if rules is not None else []
+    listed = reading.listed(rules, "'rules'", "when") if rules is not None else []
+    earlier: list[str] = []
     for item in listed[:_MOST_RULES]:
-        _rule(item, entries, reading)
+        _rule(item, entries, earlier, reading)
     if len(listed) > _MOST_RULES:
         problem = f"there are more than {_MOST_RULES} rules"
         _refuse(reading, listed[_MOST_RULES], problem, "put what differs into steps of its own")
     reading.drop(inner, *list(inner))
+
+
+def take_admission(entries: Entries, reading: Reading) -> None:
+    """Turn `spec.policy.admit` of a step into its `when`."""
+    spec = entries.get("spec")
+    policy = spec.get("policy") if spec is not None else None
+    admit = policy.get("admit") if policy is not None else None
+    if spec is None or policy is None or admit is None:
+        return
+    rest = {key: child for key, child in (policy.mapping or {}).items() if key != "admit"}
+    inner = {key: child for key, child in (spec.mapping or {}).items() if key != "policy"}
+    if rest:
+        inner["policy"] = policy.become(rest)
+    entries.pop("spec")
+    if inner:
+        entries["spec"] = spec.become(inner)
+    condition = _admission(admit, reading)
+    if condition is not None:
+        entries.setdefault("when", condition)
+
+
+def _admission(admit: Node, reading: Reading) -> Node | None:
+    """Return the condition under which a step is admitted: the first rule that fits decides."""
+    rules = admit.get("rules")
+    listed = reading.listed(rules, "'rules'", "when") if rules is not None else []
+    verdicts: list[tuple[str | None, str]] = []
+    for item in listed[:_MOST_RULES]:
+        parts = rule_parts(item, reading)
+        if parts is not None:
+            allow = parts[1].get("allow")
+            if allow is None:
+                _refuse(reading, item, "it does not say 'allow'", "write 'then: {allow: true}'")
+                continue
+            verdicts.append((bare(parts[0]), _literal_or_bare(allow)))
+    if not verdicts:
+        return None
+    words = "false" if any(verdict == "true" for _, verdict in verdicts) else "true"
+    for condition, verdict in reversed(verdicts):
+        words = _choice(condition, verdict, words)
+    if words in ("true", "false"):
+        return None if words == "true" else admit.become(False)
+    return admit.become("{{ " + words + " }}")
+
+
+def _choice(condition: str | None, verdict: str, other: str) -> str:
+    if condition is None:
+        return verdict
+    if (verdict, other) == ("true", "false"):
+        return condition
+    if (verdict, other) == ("false", "true"):
+        return f"not ({condition})"
+    return f"({verdict}) if ({condition}) else ({other})"
+
+
+def _literal_or_bare(node: Node) -> str:
+    return str(bare(node)) if is_template(node.value) else _literal(node)
 
 
 def rule_parts(node: Node, reading: Reading) -> tuple[Node | None, Entries] | None:
@@ -59,33 +114,58 @@ def rule_parts(node: Node, reading: Reading) -> tuple[Node | None, Entries] | No
     return when, dict(then.mapping or {}) if then is not None else {}
 
 
-def _rule(node: Node, entries: Entries, reading: Reading) -> None:
+def _rule(node: Node, entries: Entries, earlier: list[str], reading: Reading) -> None:
+    """Read one rule; it holds only where no `earlier` one does."""
     parts = rule_parts(node, reading)
     if parts is None:
         return
     when, then = parts
     do = then.get("do") or then.get("action")
     word = str(do.value) if do is not None else "continue"
-    condition = bare(when)
+    own = bare(when)
+    after_success = [one for one in earlier if not _IS_ERROR.match(one)]
     if word == "retry":
-        _retry(entries, when, then, node)
+        failed = [one for one in earlier if not _IS_OK.match(one)]
+        _retry(entries, when, _unless(own, failed), then, node)
     elif word == "fail":
-        _fail(entries, condition, when, node)
+        _fail(entries, own, _unless(own, after_success), node)
     elif word == "continue":
-        if condition and _IS_ERROR.match(condition):
-            entries["on_error"] = node.become("continue")
-    elif word == "break":
-        _refuse(
-            reading, do or node, "'do: break'", "put the tasks behind it into steps of their own"
-        )
-    elif word == "jump":
-        _refuse(reading, do or node, "'do: jump'", "use 'repeat: {until: …, max: …}' for a loop")
+        _continue(entries, own, node, reading)
     else:
-        _refuse(reading, do or node, f"'do: {word}'", "write retry, continue or fail")
-    _set(entries, condition, then.get("set"))
+        cures = {
+            "break": "put the tasks behind it into steps of their own",
+            "jump": "use 'repeat: {until: …, max: …}' for a loop",
+        }
+        cure = cures.get(word, "write retry, continue or fail")
+        _refuse(reading, do or node, f"'do: {word}'", cure)
+    _set(entries, _unless(own, after_success), then.get("set"))
+    if own is not None:
+        earlier.append(own)
 
 
-def _retry(entries: Entries, when: Node | None, then: Entries, node: Node) -> None:
+def _unless(own: str | None, earlier: list[str]) -> str | None:
+    """Return the condition of a rule given that no earlier one held; None when it always holds."""
+    if not earlier:
+        return own
+    others = " or ".join(f"({one})" for one in earlier)
+    return f"not ({others})" if own is None else f"({own}) and not ({others})"
+
+
+def _continue(entries: Entries, own: str | None, node: Node, reading: Reading) -> None:
+    """Going on is what happens anyway, but after a failure."""
+    found = _IS_ERROR.match(own) if own is not None else None
+    if found is None or own is None:
+        return
+    if found.end() == len(own):
+        entries["on_error"] = node.become("continue")
+        return
+    problem = "'do: continue' after some failures only"
+    _refuse(reading, node, problem, "write 'on_error: [{step: …, when: …}]'")
+
+
+def _retry(
+    entries: Entries, when: Node | None, holds: str | None, then: Entries, node: Node
+) -> None:
     former = entries.get("retry")
     retry = dict(former.mapping or {}) if former is not None else {}
     attempts = then.get("attempts") or then.get("max_attempts")
@@ -97,21 +177,23 @@ def _retry(entries: Entries, when: Node | None, then: Entries, node: Node) -> No
     if backoff is not None:
         factor = _FACTORS.get(str(backoff.value))
         retry["backoff_multiplier"] = backoff if factor is None else backoff.become(factor)
-    if when is not None:
-        one, other = bare(when), bare(retry.get("retry_when"))
-        both = f"({other}) or ({one})" if other else one
-        retry["retry_when"] = when.become("{{ " + str(both) + " }}")
+    if when is not None and holds is not None:
+        other = bare(retry.get("retry_when"))
+        either = f"({other}) or ({holds})" if other else holds
+        retry["retry_when"] = when.become("{{ " + either + " }}")
     entries["retry"] = node.become(dict(retry))
 
 
-def _fail(entries: Entries, condition: str | None, when: Node | None, node: Node) -> None:
-    if condition is None or when is None or _IS_ERROR.match(condition):
+def _fail(entries: Entries, own: str | None, holds: str | None, node: Node) -> None:
+    """A failure fails anyway; a success fails where a rule of it says so."""
+    if holds is None or (own is not None and _IS_ERROR.match(own)):
         return
     former = entries.get("assert")
     checks = dict(former.mapping or {}) if former is not None else {}
     that = checks.get("that")
-    holds = when.become("{{ not (" + condition + ") }}")
-    checks["that"] = node.become([*((that.items or []) if that else []), holds])
+    must = holds.removeprefix("not ") if own is None else f"not ({holds})"
+    right = node.become("{{ " + must + " }}")
+    checks["that"] = node.become([*((that.items or []) if that else []), right])
     entries["assert"] = node.become(dict(checks))
 
 
@@ -122,7 +204,8 @@ def _set(entries: Entries, condition: str | None, given: Node | None) -> None:
     names = dict(former.mapping or {}) if former is not None else {}
     for key, child in given.mapping.items():
         name = key.split(".", 1)[-1] if key.startswith(("ctx.", "iter.", "step.")) else key
-        always = condition is None or _IS_OK.match(condition)
+        found = _IS_OK.match(condition) if condition is not None else None
+        always = condition is None or (found is not None and found.end() == len(condition))
         names[name] = child if always else _conditional(child, str(condition), name)
     entries["set"] = given.become(dict(names))
 

@@ -1,0 +1,59 @@
+"""Take the event of the newer dialects out of a condition: a step is done, or it failed."""
+
+import re
+from typing import Literal, NamedTuple
+
+from noetl_mcp.playbook.dialects.conditions import bare
+from noetl_mcp.playbook.dialects.reading import Reading, shown
+from noetl_mcp.playbook.node import Node
+from noetl_mcp.rules import dialect
+
+DONE = frozenset(("step.done", "call.done", "loop.done", "step.exit", "step.enter", "tool.done"))
+FAILED = frozenset(("step.failed", "call.error", "call.failed", "step.error", "tool.error"))
+_EVENT = re.compile(
+    r"""event\.name\s*==\s*(['"])([\w.]+)\1|event\.name\s+in\s*[\[(]([^][()]*)[\])]"""
+)
+
+
+class Awaited(NamedTuple):
+    """What a condition waits for, and what is left of it."""
+
+    outcome: Literal["done", "failed"]
+    when: Node | None
+
+
+def awaited(when: Node | None, reading: Reading) -> Awaited:
+    """Split a condition; what cannot be split is reported and kept whole."""
+    inner = bare(when)
+    if when is None or inner is None or "event.name" not in inner:
+        return Awaited("done", when)
+    found = _EVENT.search(inner)
+    rest = _without(inner, found.group(0)) if found else None
+    if found is None or rest is None or "event.name" in rest:
+        reading.say(dialect.EVENT_CONDITION, when, text=shown(when))
+        return Awaited("done", when)
+    names = {found[2]} if found[2] else set(re.findall(r"[\w.]+", found[3]))
+    left = when.become("{{ " + rest + " }}") if rest else None
+    unknown = sorted(names - FAILED - DONE)
+    if unknown:
+        near = reading.report.near(unknown[0], FAILED | DONE)
+        reading.say(dialect.UNKNOWN_EVENT, when, suggestion=near, name=unknown[0])
+    elif not (names <= DONE or names <= FAILED):
+        reading.say(dialect.EVENT_CONDITION, when, text=shown(when))
+    return Awaited("failed" if names <= FAILED else "done", left)
+
+
+def _without(inner: str, event: str) -> str | None:
+    """Take `event` out of a conjunction; None when it is not plainly one part of it."""
+    if inner in (event, f"({event})"):
+        return ""
+    before, _, after = inner.partition(event)
+    before, after = before.strip(), after.strip()
+    if not before and after.startswith("and "):
+        rest = after.removeprefix("and ").strip()
+    elif not after and before.endswith(" and"):
+        rest = before.removesuffix(" and").strip()
+    else:
+        return None
+    outside = re.sub(r"\([^()]*\)|'[^']*'|\"[^\"]*\"", "", rest)
+    return None if re.search(r"\bor\b", outside) else rest
