@@ -105,9 +105,7 @@ class Report:
         if self._found.setdefault((rule.code, place, message), found) is found:
             self._counts[is_error] += 1
 
-    def near(
-        self, word: str, known: Collection[str] | Callable[[], Collection[str]]
-    ) -> str | None:
+    def near(self, word: str, known: Collection[str] | Callable[[], Collection[str]]) -> str | None:
         """Return the closest known name; only while all looking is still a matter of a moment."""
         if self._looks <= 0:
             return None

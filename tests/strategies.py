@@ -158,7 +158,7 @@ class Wild:
 
     def name(self) -> str:
         """Return a name that is used elsewhere, or collides with something."""
-        return self.one(*_PLAIN) if self.random.random() > self.wrong else self.one(*_ODD_NAMES)
+        return str(self.one(*(_PLAIN if self.random.random() > self.wrong else _ODD_NAMES)))
 
     def anything(self, depth: int = 0) -> Any:
         """Return any value at all."""
@@ -175,7 +175,7 @@ class Wild:
     def template(self) -> str:
         """Return a template: mostly one good expression."""
         if self.random.random() > self.wrong:
-            return "{{ " + self.one(*_GOOD_EXPRESSIONS) + " }}"
+            return f"{{{{ {self.one(*_GOOD_EXPRESSIONS)} }}}}"
         parts = [*_TAGS, *("{{ " + one + " }}" for one in _EXPRESSIONS)]
         return "".join(self.one(*parts) for _ in range(self.random.randint(0, 6)))
 
@@ -292,13 +292,11 @@ class Wild:
         spec = {"spec": lambda: {"url": self.template()}}
         task: Makers = {"name": self.name, "type": lambda: "http", **spec}
         schema = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
-        use = lambda: f"{self.one(*_REFERRED)}:{self.name()}"  # noqa: E731 - one line, used twice
-        message = lambda: self.one({"text": self.template()}, {"use": use()})  # noqa: E731
         turn: Makers = {
-            "user": lambda: self.some(message, 3),
+            "user": lambda: self.some(self.message, 3),
             "tools_allowed": lambda: [self.name()],
             "max_tool_rounds": lambda: self.random.randint(0, 5),
-            "needs": lambda: [self.one(self.name(), use())],
+            "needs": lambda: [self.one(self.name(), self.use())],
             "save": self.save,
             "output_schema": lambda: self.one(schema, self.anything()),
         }
@@ -317,6 +315,14 @@ class Wild:
         }
         return self.map({"models": lambda: [{"name": "m"}]}, more, rate=1.6)
 
+    def use(self) -> str:
+        """Return a reference of a turn."""
+        return f"{self.one(*_REFERRED)}:{self.name()}"
+
+    def message(self) -> Tree:
+        """Return a piece of what the user says."""
+        return {"use": self.use()} if self.random.random() < 0.6 else {"text": self.template()}
+
     def workload(self) -> Tree:
         """Return variables, some of them declared."""
         declared: Makers = {
@@ -327,9 +333,9 @@ class Wild:
             "required": lambda: True,
         }
         kinds = ("string", "integer", "object", "array")
-        entry = lambda: self.map({"type": lambda: self.one(*kinds)}, declared)  # noqa: E731
+        kind: Makers = {"type": lambda: self.one(*kinds)}
         names = ("n", "a", "rows", self.one(*_KEYS))
-        return {name: self.one(entry(), self.anything()) for name in names}
+        return {name: self.one(self.map(kind, declared), self.anything()) for name in names}
 
 
 _PLAIN = ("start", "end", "s1", "s2", "s3", "s-4", "t1", "t2", "r1", "p", "a", "tt")
@@ -383,7 +389,7 @@ def graphs() -> SearchStrategy[dict[str, object]]:
     name = st.sampled_from(["start", "end", *(f"s{n}" for n in range(1, 7))])
     reads = st.builds(lambda one: "{{ " + one + ".x }}", name)
     condition = st.sampled_from(["{{ workload.a }}", "{{ s1 is defined }}", True, False, None])
-    way = st.one_of(
+    way: SearchStrategy[Any] = st.one_of(
         name,
         st.fixed_dictionaries({"step": name}, optional={"when": condition, "data": st.just({})}),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from noetl_mcp.playbook.quoting import Shifts, quote_templates
@@ -188,6 +188,7 @@ def test_no_text_is_too_strange_and_quoting_twice_is_quoting_once(text: str) -> 
 @settings(deadline=None)
 @given(YAML_LIKE)
 def test_a_template_at_the_end_is_found_after_everything_that_is_yaml(text: str) -> None:
+    assume("\ufeff" not in text[1:])  # a byte order mark inside a text: the parser will say so
     try:
         expected = composed(text + "\nzz: v\n")
     except (yaml.YAMLError, RecursionError):
