@@ -40,7 +40,7 @@ class Diagnostic:
     def as_json(self) -> dict[str, str | int | None]:
         """Return the shape that `--format json` prints."""
         return {
-            "file": self.file,
+            "file": self.file.encode("utf-8", "replace").decode(),
             "code": self.rule.code,
             "name": self.rule.name,
             "severity": self.rule.severity,

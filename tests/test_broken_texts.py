@@ -1,6 +1,9 @@
 """What broken texts once did: each found by fuzzing or by thinking of the worst."""
 
+import json
+import os
 import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -106,6 +109,13 @@ def test_a_kind_or_a_mode_that_is_a_list_is_a_finding() -> None:
     assert found("workflow:\n- {step: start, loop: {in: [1], mode: {}}, tool: {kind: noop}}\n")
 
 
+def test_no_message_shows_how_a_value_is_kept_in_memory() -> None:
+    said = [one.message for one in load("kind: Playbook\napiVersion: [[]]\nsteps: []\n").report]
+
+    assert any("a list" in one for one in said)
+    assert not any(" object at 0x" in one for one in said)
+
+
 def test_a_policy_may_set_a_list_or_a_number_on_a_condition() -> None:
     rule = "{when: '{{ output.n == 1 }}', then: {do: continue, set: {ctx.x: [1, {a: null}]}}}"
     text = (
@@ -174,11 +184,17 @@ def test_no_control_character_reaches_the_terminal() -> None:
     assert "\x1b" not in said + explain(whole)
 
 
-def test_a_file_without_a_name_in_text_is_told_about() -> None:
-    result = CliRunner().invoke(validate, ["-", "--json"], input=b"\x00\xff\xfe")
+def test_a_file_whose_name_is_no_text_is_told_about(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"bad\xff.yaml")
+    try:
+        path.write_text("a: [\n")
+    except OSError:
+        pytest.skip("this file system keeps names as text")
+
+    result = CliRunner().invoke(validate, [str(path), "--json"])
 
     assert result.exit_code == 1
-    assert result.stdout.startswith("[")
+    assert json.loads(result.stdout)[0]["name"] == "yaml-syntax"
 
 
 WORK = {
@@ -189,7 +205,7 @@ WORK = {
     "self loops": items(4_000, "- {step: s#, next: [s#]}\n"),
     "many ways": f"- {{step: s, next: [{items(8_000, 's#, ')}]}}\n" + items(8_000, "- step: s#\n"),
     "many tasks": f"- {{step: s, tool: [{items(9_000, '{name: n#, kind: noop},')}]}}\n",
-    "many steps": items(110_000, "- {}\n"),
+    "many steps": items(151_000, "- {}\n"),
     "many rules": "- {step: s, tool: {kind: noop, spec: {policy: {rules: ["
     + items(9_000, "{when: '{{ a }}', then: {do: retry}},")
     + "]}}}}\n",
@@ -209,7 +225,7 @@ def test_no_text_takes_time_that_grows_with_its_square(name: str) -> None:
     if plan is not None:
         explain(plan)
 
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 30
 
 
 def test_a_workbook_action_under_very_many_steps_is_a_stated_limit() -> None:

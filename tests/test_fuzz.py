@@ -13,11 +13,11 @@ from noetl_mcp.compiler.compile import compile_playbook, run_passes
 from noetl_mcp.compiler.explain import explain
 from noetl_mcp.playbook.load import load_bytes
 from noetl_mcp.tasks.registry import BUILT_IN
-from tests.strategies import everything, written
+from tests.strategies import everything
 
 KINDS = everything()
 QUICK = settings(
-    max_examples=40,
+    max_examples=120,
     deadline=None,
     derandomize=True,
     database=None,
@@ -41,7 +41,7 @@ def survives(raw: bytes) -> None:
         assert place.column >= 1, one
         assert (place.end_line, place.end_column) >= (place.line, place.column), one
         assert told(one, loaded.source, colour=False)
-        json.dumps(one.as_json())
+        assert " object at 0x" not in json.dumps(one.as_json())
     if plan is not None:
         assert json.loads(plan.to_json())["digest"] == plan.digest
         assert explain(plan)
@@ -58,11 +58,9 @@ def test_any_text_gives_findings_or_a_plan(kind: str) -> None:
 
 
 @QUICK
-@given(KINDS["trees"], st.data())
-def test_what_is_found_does_not_depend_on_the_spelling(raw: bytes, data: st.DataObject) -> None:
-    tree = json.loads(raw)
-
-    once, again = (load_bytes(written(tree).encode(), "f") for _ in range(2))
+@given(KINDS["trees"])
+def test_the_same_text_is_told_the_same_twice(raw: bytes) -> None:
+    once, again = load_bytes(raw, "f"), load_bytes(raw, "f")
     run_passes(once, BUILT_IN)
     run_passes(again, BUILT_IN)
 

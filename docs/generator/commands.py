@@ -11,7 +11,8 @@ Every command reads files and writes to standard output, or where `-o` says. Non
 network or a database, and none of them runs a playbook: there is no runtime yet, so `run` ends in
 what `explain` says.
 
-Where a FILE is asked for, `-` stands for standard input.
+Where a FILE is asked for, `-` stands for standard input. `-h` or `--help` behind any command tells its
+options.
 """
 _CODES = """
 | code | meaning |
@@ -71,7 +72,7 @@ def _command(name: str, command: click.Command, above: click.Context) -> list[st
 def _options(command: click.Command, context: click.Context, heading: str) -> str:
     rows = []
     for one in command.get_params(context):
-        if not isinstance(one, click.Option):
+        if not isinstance(one, click.Option) or "--help" in one.opts:
             continue
         names = ", ".join(code(name) for name in one.opts)
         if isinstance(one.type, click.Choice):

@@ -116,18 +116,7 @@ def _care(step: PlanStep, plan: Plan) -> list[str]:
         condition = _short(bare(shown(more["when"], plan)))
         lines.append(f"only when {condition}" + ("" if _is_save(step) else ", else skipped"))
     settings = more.get("settings", {})
-    for key in (
-        "method",
-        "url",
-        "path",
-        "sql",
-        "collection",
-        "element",
-        "concurrency",
-        "turn",
-        "approve",
-        "wait",
-    ):
+    for key in _TELLING:
         if key in settings:
             lines.append(f"{key}: {_short(shown(settings[key], plan))}")
     if more.get("input"):

@@ -61,10 +61,15 @@ def _say_unreachable(draft: Draft, report: Report) -> Draft:
 
 def _visible(name: str, lost: set[str], after: dict[str, list[str]], draft: Draft) -> Node:
     """Return the step that a person wrote where a hidden one begins: a turn's, a sequence's."""
-    behind = reached([name], after)
-    written = (draft.nodes[other] for other in draft.nodes if other in behind and other in lost)
-    steps = (node for node in written if not node.hidden and node.at[:1] == ("workflow",))
-    return next(steps, draft.nodes[name])
+    queue, seen = [name], {name}
+    for one in queue:
+        node = draft.nodes[one]
+        if one in lost and not node.hidden:
+            return node
+        further = [other for other in after[one] if other not in seen]
+        seen.update(further)
+        queue += further
+    return draft.nodes[name]
 
 
 def leads_to(draft: Draft) -> dict[str, list[str]]:

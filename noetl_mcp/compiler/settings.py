@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -13,12 +14,13 @@ from noetl_mcp.playbook.dialects.steps import STEP_KEYS
 from noetl_mcp.playbook.node import Path, kind_of
 from noetl_mcp.playbook.values import Model
 from noetl_mcp.playbook.wrong_values import wanted
-from noetl_mcp.rules import shape
+from noetl_mcp.rules import reading, shape
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.settings_model import canonical, spellings
 
 Settings = Mapping[str, Placed]
 _LONGEST = 1_000
+_MOST_KEYS = 1_000
 
 
 def check_settings(
@@ -56,6 +58,9 @@ def check_against(
     Of each of `groups` one key must be there. A misspelt key counts as the one it is nearest to,
     so that it is told once and not again as missing.
     """
+    if len(given) > _MOST_KEYS:
+        report.say(reading.TOO_MANY_VALUES, place.at, most=_MOST_KEYS)
+        given = dict(islice(given.items(), _MOST_KEYS))
     values = {key: placed.value for key, placed in given.items()}
     meant: set[str] = set()
     try:

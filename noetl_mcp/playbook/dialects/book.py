@@ -94,7 +94,9 @@ def _header(root: Node, entries: Entries, desk: Reading) -> None:
     version = entries.get("apiVersion")
     if version is not None and version.value not in API_VERSIONS:
         near = closest(str(version.value), API_VERSIONS)
-        desk.say(shape.UNKNOWN_API_VERSION, version, suggestion=near, version=version.value)
+        desk.say(
+            shape.UNKNOWN_API_VERSION, version, suggestion=near, version=shown(version).strip("'")
+        )
         entries.pop("apiVersion")
     given = entries.get("metadata")
     if given is not None and given.mapping is None:

@@ -19,6 +19,9 @@ def read_case(entries: Entries, reading: Reading) -> bool:
     if case is None:
         return False
     edges: list[Node] = []
+    former = entries.get("save")
+    if former is not None and former.items is not None:  # an alias may share the list
+        entries["save"] = former.become(list(former.items))
     for item in case.items if case.items is not None else [case]:
         edges += _entry(item, entries, reading)
     if not edges:
@@ -70,7 +73,7 @@ def _sink(sink: Node, when: Node | None, entries: Entries, reading: Reading) -> 
         if outcome == "failed":
             save.mapping.setdefault("on", save.become("error"))
         former = entries.get("save")
-        saves = former.items if former is not None and former.items is not None else None
-        if saves is None:
-            saves = [former] if former is not None else []
-        entries["save"] = sink.become([*saves, save])
+        if former is None or former.items is None:
+            entries["save"] = sink.become([save] if former is None else [former, save])
+        else:
+            former.items.append(save)

@@ -10,7 +10,7 @@ from noetl_mcp.rules import dialect, shape
 
 _IS_ERROR = re.compile(r"""^output\.status\s*==\s*(['"])error\1""")
 _IS_OK = re.compile(r"""^output\.status\s*==\s*(['"])(?:ok|success)\1""")
-_MOST_RULES = 200
+_MOST_RULES = 50
 _FACTORS = {"none": 1.0, "linear": 1.5, "exponential": 2.0}
 
 

@@ -9,7 +9,7 @@ from noetl_mcp.playbook.node import Node
 from noetl_mcp.playbook.source import Source
 from noetl_mcp.rules import dialect, reading, shape
 
-MOST_ITEMS = 100_000
+MOST_ITEMS = 150_000
 Entries = dict[str, Node]
 _LONGEST = 1_000
 

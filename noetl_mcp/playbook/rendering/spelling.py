@@ -13,8 +13,12 @@ _HYPHENATED = re.compile(
     r"(?<![\w.])(mcp\.(?:models|tools|resources|prompts|turns)|prompts)\.(\w+(?:-\w+)+)"
 )
 _SECTION = re.compile(r"\{[{%#]")
-_RAW = re.compile(r"\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
-_TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[-+]?[}%]\}|[(\[{]|[)\]}]""", re.DOTALL)
+_RAW = re.compile(r"\{%[-+]?\s*raw\s*[-+]?%\}")
+_END_OF_RAW = re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")
+_TOKEN = re.compile(
+    r"""'(?:[^'\\]|\\.)*+(?:'|\Z)|"(?:[^"\\]|\\.)*+(?:"|\Z)|[-+]?[}%]\}|[(\[{]|[)\]}]""",
+    re.DOTALL,
+)
 _SPACES = "\x1f\x1e\x1d\x1c\x0b\x0c"  # blanks that are no line ends
 
 
@@ -24,7 +28,10 @@ def sections(text: str) -> Iterator[tuple[int, int]]:
     while found := _SECTION.search(text, at):
         raw = _RAW.match(text, found.start())
         if raw:
-            at = raw.end()
+            end = _END_OF_RAW.search(text, raw.end())
+            if end is None:
+                return
+            at = end.end()
             continue
         if found[0] == "{#":
             at = text.find("#}", found.end()) + 2
