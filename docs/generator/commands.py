@@ -11,8 +11,8 @@ Every command reads files and writes to standard output, or where `-o` says. Non
 network or a database, and none of them runs a playbook: there is no runtime yet, so `run` ends in
 what `explain` says.
 
-Where a FILE is asked for, `-` stands for standard input. `-h` or `--help` behind any command tells its
-options.
+Where a FILE is asked for, `-` stands for standard input. `-h` or `--help` behind any command tells
+its options.
 """
 _CODES = """
 | code | meaning |

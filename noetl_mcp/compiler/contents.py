@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from noetl_mcp.compiler.draft import Draft, Node, Placed
 from noetl_mcp.compiler.scope import input_keys, names_of
+from noetl_mcp.compiler.settings import shown_value
 from noetl_mcp.diagnostics import Report
 from noetl_mcp.playbook.node import Path
 from noetl_mcp.playbook.values import is_template
@@ -26,6 +27,31 @@ _KNOWN_NAME = re.compile(
 )
 _IN_DSN = re.compile(r"://[^:/@{\s]+:[^@{\s]+@")
 _MOST_CODE = 1024 * 1024
+_KEYWORDS = frozenset(
+    (
+        "type",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "const",
+        "description",
+        "title",
+        "default",
+        "format",
+        "pattern",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "additionalProperties",
+        "anyOf",
+        "oneOf",
+        "allOf",
+    )
+)
 _JSON_TYPES = frozenset(["string", "number", "integer", "boolean", "array", "object", "null"])
 
 
@@ -65,13 +91,14 @@ def _program(
         return
     if not program.has_main and not program.has_result:
         report.say(templates.NO_MAIN, code.at, at_key=True)
-    if known is None or node.type == "save.python" or node.within is not None:
+    if known is None or node.type == "save.python":
         return
     if len(program.wants) == 1 and program.wants[0] in _WHOLE and not program.takes_any:
         return
     for name in program.wants:
         if name not in known:
-            report.say(templates.MISSING_ARGUMENT, code.at, at_key=True, name=name)
+            near = report.near(name, known)
+            report.say(templates.MISSING_ARGUMENT, code.at, at_key=True, suggestion=near, name=name)
 
 
 def _encoded(node: Node, code: Placed, report: Report) -> None:
@@ -164,9 +191,14 @@ def _schema(placed: Placed, node: Node, key: str, report: Report) -> None:
             continue
         kinds = schema.get("type")
         for kind in kinds if isinstance(kinds, list) else [kinds]:
-            if kind is not None and kind not in _JSON_TYPES:
-                problem = f"'{kind}' is no JSON type"
-                report.say(templates.BAD_SCHEMA, (*at, "type"), where=where, problem=problem)
+            if kind is not None and not (isinstance(kind, str) and kind in _JSON_TYPES):
+                near = report.near(kind, _JSON_TYPES) if isinstance(kind, str) else None
+                problem = f"{shown_value(kind)} is no JSON type"
+                place = (*at, "type")
+                report.say(
+                    templates.BAD_SCHEMA, place, suggestion=near, where=where, problem=problem
+                )
+        _misspelt(schema, at, where, report)
         properties = schema.get("properties", {})
         if not isinstance(properties, dict):
             problem = "'properties' must be a map"
@@ -178,8 +210,36 @@ def _schema(placed: Placed, node: Node, key: str, report: Report) -> None:
             stack.append((schema["items"], (*at, "items")))
 
 
+def _misspelt(schema: dict[str, object], at: Path, where: str, report: Report) -> None:
+    """A keyword that a schema does not know is ignored by everybody, so a near miss is told."""
+    for key in schema:
+        near = report.near(key, _KEYWORDS) if key not in _KEYWORDS else None
+        if near is not None:
+            problem = f"there is no keyword '{key}'"
+            place = (*at, key)
+            report.say(
+                templates.BAD_SCHEMA,
+                place,
+                at_key=True,
+                suggestion=near,
+                where=where,
+                problem=problem,
+            )
+
+
 def _required(schema: dict[str, object], at: Path, where: str, report: Report) -> None:
     required = schema.get("required", [])
     if not isinstance(required, list):
         problem = "'required' must be a list of names"
         report.say(templates.BAD_SCHEMA, (*at, "required"), where=where, problem=problem)
+        return
+    properties = schema.get("properties")
+    for index, name in enumerate(required):
+        if isinstance(properties, dict) and isinstance(name, str) and name not in properties:
+            report.say(
+                templates.BAD_SCHEMA,
+                (*at, "required", index),
+                suggestion=report.near(name, properties),
+                where=where,
+                problem=f"'{name}' is required and not among the properties",
+            )

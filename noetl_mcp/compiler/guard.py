@@ -4,25 +4,32 @@ Before: nodes that do not say whether they write. After: `writes` is decided for
 write that is not confirmed, not bounded or not declared is told.
 """
 
+from noetl_mcp.bim.effects import leaf
+from noetl_mcp.bim.revit.methods import METHODS as REVIT
+from noetl_mcp.bim.rhino.methods import METHODS as RHINO
 from noetl_mcp.compiler.draft import Draft, Node
 from noetl_mcp.diagnostics import Report
 from noetl_mcp.errors import Rule
+from noetl_mcp.playbook.values import is_template
 from noetl_mcp.rules import effects
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.sql_words import looks_like_writing
 
+_METHODS = {"revit": REVIT, "rhino": RHINO}
 _BOUNDED = frozenset(("revit", "rhino", "jsonrpc"))
 
 
 def guard(draft: Draft, report: Report) -> Draft:
     """Decide what writes and say what is missing around it."""
     nodes = dict(draft.nodes)
+    _judge_limits(draft, report)
     for name, node in draft.nodes.items():
         spec = draft.tasks.get(node.type)
         if spec is None:
             _judge_structure(node, report)
             continue
         writes = _writes(node, spec, report)
+        _judge_method(node, report)
         nodes[name] = node.with_(writes=writes)
         if node.at[:2] == ("mcp", "resources"):
             continue
@@ -36,6 +43,39 @@ def guard(draft: Draft, report: Report) -> Draft:
         _judge_bounds(node, report)
         _judge_check(node, draft, report)
     return draft.with_(nodes=nodes)
+
+
+def _judge_limits(draft: Draft, report: Report) -> None:
+    """A limit needs a number somewhere, and one at the top somebody to keep it."""
+    numbers = draft.playbook.limits
+    used: set[str] = set()
+    for node in draft.nodes.values():
+        placed = node.care.get("limits")
+        for index, limit in enumerate(placed.value if placed is not None else ()):
+            name = str(limit["name"])
+            used.add(name)
+            if placed is None or "max" in limit or name in numbers or is_template(name):
+                continue
+            near = report.near(name, numbers)
+            report.say(effects.LIMIT_WITHOUT_NUMBER, placed.down(index), suggestion=near, name=name)
+    for name in numbers:
+        if name not in used and not any(is_template(one) for one in used):
+            report.say(effects.UNUSED_LIMIT, ("limits", name), at_key=True, name=name)
+
+
+def _judge_method(node: Node, report: Report) -> None:
+    """Tell methods that a model server does not have, and bodies that a reading request drops."""
+    placed = node.settings.get("method")
+    known = _METHODS.get(node.type)
+    method = placed.value if placed is not None else "GET"
+    is_literal = placed is not None and isinstance(method, str) and not is_template(method)
+    if known is not None and placed is not None and is_literal and not known.knows(method):
+        near = report.near(leaf(method), known.effects)
+        report.say(effects.UNKNOWN_METHOD, placed.at, suggestion=near, name=method, type=node.type)
+    body = next((key for key in ("json", "form", "body", "files") if key in node.settings), None)
+    if node.type == "http" and method in ("GET", "HEAD") and body is not None:
+        place = node.settings[body].at
+        report.say(effects.BODY_NOT_SENT, place, at_key=True, method=method, key=body)
 
 
 def _judge_structure(node: Node, report: Report) -> None:

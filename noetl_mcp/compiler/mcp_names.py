@@ -160,7 +160,7 @@ def _use(turn: Turn, text: str, at: Path, all_known: Known, report: Report) -> N
 
 def is_known(name: str, known: Collection[str]) -> bool:
     """Whether a name is known, or something nameless might have been it."""
-    return name in known or name == UNSAID or UNSAID in known
+    return name in known or name.startswith(UNSAID) or UNSAID in known
 
 
 def with_nameless(names: Iterable[str]) -> set[str]:

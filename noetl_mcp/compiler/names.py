@@ -4,6 +4,7 @@ Before: nodes whose templates nobody has looked at. After: a `need` edge for eve
 template reads, and `refs`, from which the pass `graph` judges whether it will be there.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from noetl_mcp.compiler.scope import Names, Scope, names_of, safe, scope_of
 from noetl_mcp.compiler.unused import say_unused
 from noetl_mcp.diagnostics import Report
 from noetl_mcp.playbook.node import Path
-from noetl_mcp.playbook.references import read_reference
+from noetl_mcp.playbook.references import FIXED_NAMES, read_reference
 from noetl_mcp.playbook.template import TemplateProblem, Use, read_template
 from noetl_mcp.playbook.values import is_template
 from noetl_mcp.rules import flow, templates
@@ -137,11 +138,11 @@ def _item_scope(node: Node, key: str, inside: Scope, names: Names) -> Scope:
 
 def _texts(placed: Placed, scope: Scope, user: str) -> Iterator[Reading]:
     if isinstance(placed.value, str):
-        if "{{" in placed.value or "{%" in placed.value:
+        if "{{" in placed.value or "{%" in placed.value or _HALF.search(placed.value):
             yield Reading(placed.value, placed.at, scope, user)
         return
     for text, at in strings(placed):
-        if is_template(text):
+        if is_template(text) or ("}}" in text and _HALF.search(text)):
             yield Reading(text, at, scope, user)
 
 
@@ -160,6 +161,9 @@ def _set_reads(reading: Reading) -> set[tuple[str, str]]:
     return {(reading.scope.node.name, name) for name in found & names}
 
 
+_HALF = re.compile(r"(?<!\{)\{\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?\}\}")
+
+
 def _look(reading: Reading, draft: Draft, report: Report) -> Iterator[Ref]:
     """Judge one template; yield the results of other nodes that it reads."""
     try:
@@ -168,6 +172,8 @@ def _look(reading: Reading, draft: Draft, report: Report) -> Iterator[Ref]:
         place = report.source.line_in(reading.at, problem.line)
         report.say(templates.TEMPLATE_SYNTAX, place, problem=problem.reason, cure=problem.cure)
         return
+    if template.kind == "literal":
+        report.say(templates.HALF_TEMPLATE, reading.at, text=reading.text)
     for use in template.uses:
         if _is_hyphenated(use, reading):
             return
@@ -214,7 +220,10 @@ def _other(used: str, use: Use, reading: Reading, draft: Draft, report: Report) 
 
 def _unknown(use: Use, reading: Reading, report: Report) -> None:
     scope = reading.scope
-    if use.optional or scope.inputs is None:
+    if scope.inputs is None and report.near(use.root, FIXED_NAMES) is None:
+        return
+    if use.optional:
+        _say_misspelt(use, reading, report)
         return
     near = report.near(use.root, scope.known)
     mcp = scope.names.draft.playbook.mcp
@@ -242,6 +251,19 @@ def _unknown(use: Use, reading: Reading, report: Report) -> None:
         name=use.dotted(),
         cure=cure,
     )
+
+
+def _say_misspelt(use: Use, reading: Reading, report: Report) -> None:
+    """A default provides for a gap; under a misspelt name it wins every time."""
+    near = report.near(use.root, reading.scope.known)
+    if near is not None:
+        report.say(
+            templates.ALWAYS_DEFAULT,
+            reading.at,
+            word=use.root,
+            suggestion=near,
+            name=use.root,
+        )
 
 
 _METHODS = frozenset(("items", "keys", "values", "get"))

@@ -4,9 +4,11 @@ from noetl_mcp.compiler.draft import Edge, Node, Placed
 from noetl_mcp.compiler.settings import Place, check_against
 from noetl_mcp.diagnostics import Report
 from noetl_mcp.playbook.node import Path
-from noetl_mcp.rules import shape
+from noetl_mcp.rules import dialect, shape
 from noetl_mcp.tasks.save_targets import SAVE_TARGETS
+from noetl_mcp.tasks.settings_model import spellings
 
+_SAVE_KEYS = ("storage", "data", "when", "on", "mode", "key", "on_failure", "auth", "name")
 _KEPT = ("data", "when", "mode", "key", "on_failure", "auth")
 
 
@@ -24,6 +26,8 @@ def save_nodes(node: Node, nodes: dict[str, Node], edges: list[Edge], report: Re
         at = saves.down(index)
         if save["storage"] == "event_log" or save["storage"] not in SAVE_TARGETS:
             kept.append(save)
+            if save["storage"] == "event_log":
+                _say_lost(save, node, at, report)
             continue
         name = f"{node.name}.save.{index + 1}"
         made = _save_node(name, node, save, at, report)
@@ -40,6 +44,24 @@ def save_nodes(node: Node, nodes: dict[str, Node], edges: list[Edge], report: Re
         del care["save"]
     nodes[node.name] = nodes[node.name].with_(care=care)
     return last
+
+
+def _say_lost(save: dict[str, object], node: Node, at: Path, report: Report) -> None:
+    """A save to the log takes no settings: those that stand there were meant for another place."""
+    given = save.get("settings")
+    elsewhere = {key for target in SAVE_TARGETS.values() for key in spellings(target.settings)}
+    for key in given if isinstance(given, dict) else ():
+        near = report.near(key, _SAVE_KEYS)
+        rule = shape.UNKNOWN_KEY if near or key in elsewhere else dialect.DROPPED_KEY
+        report.say(
+            rule,
+            (*at, "settings", key),
+            at_key=True,
+            suggestion=near,
+            where=f"the save of {node.told()} to the event log",
+            key=key,
+            known=", ".join(_SAVE_KEYS),
+        )
 
 
 def _save_node(name: str, node: Node, save: dict[str, object], at: Path, report: Report) -> Node:

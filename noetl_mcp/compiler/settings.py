@@ -13,7 +13,7 @@ from noetl_mcp.diagnostics import Report
 from noetl_mcp.playbook.dialects.steps import STEP_KEYS
 from noetl_mcp.playbook.node import Path, kind_of
 from noetl_mcp.playbook.values import Model
-from noetl_mcp.playbook.wrong_values import wanted
+from noetl_mcp.playbook.wrong_values import nearest_of, wanted
 from noetl_mcp.rules import reading, shape
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.settings_model import canonical, spellings
@@ -61,6 +61,7 @@ def check_against(
     if len(given) > _MOST_KEYS:
         report.say(reading.TOO_MANY_VALUES, place.at, most=_MOST_KEYS)
         given = dict(islice(given.items(), _MOST_KEYS))
+    given = _without_empty(given, report)
     values = {key: placed.value for key, placed in given.items()}
     meant: set[str] = set()
     try:
@@ -80,6 +81,22 @@ def check_against(
             keys = ", ".join(sorted(group))
             report.say(shape.MISSING_ONE_OF, place.at, where=place.where, keys=keys)
     return kept
+
+
+def _without_empty(given: Settings, report: Report) -> Settings:
+    """Leave out keys with nothing behind them; a value was meant, or the key is not."""
+    if all(placed.value is not None for placed in given.values()):
+        return given
+    kept: dict[str, Placed] = {}
+    for key, placed in given.items():
+        if placed.value is None and key not in _MAY_BE_NULL:
+            report.say(shape.EMPTY_VALUE, placed.at, at_key=True, key=key)
+        else:
+            kept[key] = placed
+    return kept
+
+
+_MAY_BE_NULL = frozenset(("json", "params", "value", "values", "data"))
 
 
 def _placed(model: type[Model], given: Settings, made: Mapping[str, Any]) -> dict[str, Placed]:
@@ -167,7 +184,9 @@ def _say_value(detail: ErrorDetails, at: Path, where: str, report: Report) -> No
         report.say(shape.SETTINGS_CLASH, at, at_key=bool(loc), where=where, problem=detail["msg"])
     else:
         found = shown_value(detail["input"])
-        report.say(shape.WRONG_VALUE, at, key=key, wanted=wanted(detail), found=found)
+        near = nearest_of(detail, report)
+        want = wanted(detail)
+        report.say(shape.WRONG_VALUE, at, suggestion=near, key=key, wanted=want, found=found)
 
 
 def shown_value(value: object) -> str:

@@ -114,6 +114,7 @@ def _say_almost(name: str, value: dict[str, Any], report: Report) -> None:
     kind = value.get("type")
     strange = sorted(set(value) - KEYS)
     if not isinstance(kind, str):
+        _say_typeless(name, value, report)
         return
     at: Path = ("workload", name)
     known = ", ".join(sorted(KEYS))
@@ -141,6 +142,23 @@ def _say_almost(name: str, value: dict[str, Any], report: Report) -> None:
             problem=problem,
             known=known,
         )
+
+
+def _say_typeless(name: str, value: dict[str, Any], report: Report) -> None:
+    """A default or a description beside something like `type` was meant to declare."""
+    if "type" in value or not {"default", "description", "required", "enum"} & set(value):
+        return
+    for key in value:
+        if key not in KEYS and report.near(key.partition(" ")[0], ("type",)) == "type":
+            report.say(
+                templates.ALMOST_DECLARED,
+                ("workload", name, key),
+                at_key=True,
+                suggestion="type",
+                name=name,
+                problem=f"it has no key '{key}'",
+                known=", ".join(sorted(KEYS)),
+            )
 
 
 def _check(variable: Variable, at: Path, report: Report) -> None:

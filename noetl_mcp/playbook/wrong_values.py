@@ -1,5 +1,7 @@
 """Say in plain words what the model refused. Knows the validator's words, so nobody else must."""
 
+import re
+
 from pydantic_core import ErrorDetails
 
 from noetl_mcp.diagnostics import Report
@@ -53,7 +55,21 @@ def said(detail: ErrorDetails, path: Path, node: Node, meant: Path | None, repor
     name = str(path[-2]) if isinstance(path[-1], int) and len(path) > 1 else key
     if node.key is not None and isinstance(node.key.value, str):
         name = node.key.value
-    report.say(shape.WRONG_VALUE, path, key=name, wanted=wanted(detail), found=shown(node))
+    near = nearest_of(detail, report)
+    want, found = wanted(detail), shown(node)
+    report.say(shape.WRONG_VALUE, path, suggestion=near, key=name, wanted=want, found=found)
+
+
+def nearest_of(detail: ErrorDetails, report: Report) -> str | None:
+    """Return the word of an enumeration that a value is nearest to."""
+    value = detail["input"]
+    if not isinstance(value, str):
+        return None
+    if detail["type"] == "bool_type":
+        return report.near(value, ("true", "false"))
+    expected = str((detail.get("ctx") or {}).get("expected", ""))
+    words = re.findall(r"'([^']*)'", expected)
+    return report.near(value, words) if words else None
 
 
 def wanted(detail: ErrorDetails) -> str:

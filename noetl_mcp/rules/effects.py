@@ -82,3 +82,31 @@ RETRIED_WRITE = Rule(
     "{where} writes and is retried: only after a definite refusal, unless it is idempotent",
     "add 'idempotent: true' when the target takes an idempotency key",
 )
+LIMIT_WITHOUT_NUMBER = Rule(
+    "NP413",
+    "limit-without-number",
+    "warning",
+    "the limit '{name}' has no number anywhere, so it limits nothing",
+    "add 'limits: {{{name}: 1}}' at the top of the playbook, or 'max' beside the name",
+)
+UNUSED_LIMIT = Rule(
+    "NP414",
+    "unused-limit",
+    "warning",
+    "no step keeps the limit '{name}'",
+    "add 'limits: {name}' to the steps that must not crowd it, or remove it",
+)
+UNKNOWN_METHOD = Rule(
+    "NP415",
+    "unknown-method",
+    "warning",
+    "'{name}' is not a known method of {type}, so it counts as a write",
+    "correct the name; the docs list the methods that are known",
+)
+BODY_NOT_SENT = Rule(
+    "NP416",
+    "body-not-sent",
+    "warning",
+    "{method} sends no body, so '{key}' is lost",
+    "add 'method: POST', or move the values to 'params'",
+)

@@ -75,3 +75,17 @@ SETTINGS_CLASH = Rule(
     "the settings of {where} do not go together: {problem}",
     "remove what is not meant",
 )
+EMPTY_VALUE = Rule(
+    "NP134",
+    "empty-value",
+    "warning",
+    "there is nothing behind '{key}'",
+    "give it a value, or remove the key",
+)
+HALF_CONDITION = Rule(
+    "NP135",
+    "condition-gives-text",
+    "error",
+    "the condition '{text}' gives a text, which is never false",
+    'put the whole of it into one pair of braces: "{{{{ … }}}}"',
+)

@@ -64,3 +64,17 @@ ALMOST_DECLARED = Rule(
     "'{name}' looks like a declaration but is read as a plain default: {problem}",
     "correct it; a declaration has a JSON type and no other keys than: {known}",
 )
+ALWAYS_DEFAULT = Rule(
+    "NP512",
+    "always-default",
+    "warning",
+    "nothing here is called '{name}', so what is provided for its absence always wins",
+    "correct the name",
+)
+HALF_TEMPLATE = Rule(
+    "NP513",
+    "half-template",
+    "warning",
+    "'{text}' is plain text: a brace of the template is missing",
+    "write {{{{ … }}}} with two braces on both sides",
+)

@@ -3,10 +3,12 @@
 from itertools import count
 
 from noetl_mcp.playbook.dialects.care import read_care, settle_settings, spread
+from noetl_mcp.playbook.dialects.conditions import is_lone
 from noetl_mcp.playbook.dialects.edges import read_on_error
 from noetl_mcp.playbook.dialects.policies import read_policies
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
+from noetl_mcp.playbook.values import is_template
 from noetl_mcp.rules import dialect, shape
 
 INPUTS = ("data", "input", "payload", "args", "with", "params")
@@ -71,6 +73,7 @@ def read_action(node: Node, reading: Reading, what: str) -> Node:
 def read_body(node: Node, entries: Entries, reading: Reading) -> None:
     """Read what an action and a step have in common, in place."""
     reading.rename(entries, "description", "desc", hint=False)
+    _misspelt_type(entries, reading)
     _sinks(entries)
     _type(entries, reading)
     leave_out(entries, reading)
@@ -86,6 +89,27 @@ def read_body(node: Node, entries: Entries, reading: Reading) -> None:
     for key in [key for key, child in entries.items() if child.value is None and key != "data"]:
         if key in ACTION_KEYS:
             entries.pop(key)
+
+
+def _misspelt_type(entries: Entries, reading: Reading) -> None:
+    """Without a type nothing can be judged, so one that is nearly spelt right is taken for it."""
+    if {"type", "tool", "kind"} & set(entries):
+        return
+    for key in list(entries):
+        if key in ACTION_KEYS or len(key) > 8 or reading.report.near(key, ("type",)) != "type":
+            continue
+        node = entries.pop(key)
+        reading.say(
+            shape.UNKNOWN_KEY,
+            node,
+            at_key=True,
+            suggestion="type",
+            where="a step",
+            key=key,
+            known="step, type, next and others",
+        )
+        entries["type"] = node
+        return
 
 
 def _sinks(entries: Entries) -> None:
@@ -180,7 +204,7 @@ def _spec(entries: Entries, reading: Reading) -> None:
         entries.setdefault("timeout", inner.pop("timeout"))
     if policy is not None:
         read_policies(policy, entries, reading)
-    reading.drop(inner, *list(inner))
+    reading.drop(inner, *list(inner), known=("policy", "timeout"))
 
 
 def _input(entries: Entries, reading: Reading) -> None:
@@ -192,6 +216,12 @@ def _input(entries: Entries, reading: Reading) -> None:
     for old in INPUTS[1:]:
         if old not in own or old == "payload":
             reading.rename(entries, "data", old, hint=False)
+    data = entries.get("data")
+    if data is not None and is_template(data.value) and not is_lone(str(data.value)):
+        reading.wrong_kind(
+            data, "'data'", "a map, or a lone template that gives one", "write 'NAME: …' below it"
+        )
+        entries.pop("data")
 
 
 def _task_type(entries: Entries) -> object:

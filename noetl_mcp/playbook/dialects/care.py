@@ -3,17 +3,22 @@
 from noetl_mcp.playbook.dialects.conditions import read_condition, read_conditions
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
-from noetl_mcp.rules import dialect
+from noetl_mcp.rules import dialect, shape
 
 _SAVE_KEYS = frozenset(
     ("name", "storage", "data", "when", "on", "mode", "key", "on_failure", "auth", "settings")
 )
+_TIMEOUTS = ("connect", "read", "total")
 _BACKOFFS = {"none": 1.0, "fixed": 1.0, "constant": 1.0, "linear": 1.5, "exponential": 2.0}
 _MODES = {"insert": "append", "update": "upsert", "replace": "overwrite", "merge": "upsert"}
 
 
 def read_care(entries: Entries, reading: Reading) -> None:
     """Bring every care key of an action into its one shape."""
+    expect = entries.get("expect")
+    for key, child in ((expect.mapping or {}) if expect is not None else {}).items():
+        if child.value is None:
+            reading.say(shape.EMPTY_VALUE, child, at_key=True, key=key)
     if "retry" in entries:
         _retry(entries, reading)
     if "save" in entries:
@@ -26,6 +31,8 @@ def read_care(entries: Entries, reading: Reading) -> None:
         _assertion(entries, reading)
     timeout = entries.get("timeout")
     if timeout is not None and timeout.mapping is not None:
+        strange = {k: child for k, child in timeout.mapping.items() if k not in _TIMEOUTS}
+        reading.drop(strange, *list(strange), known=_TIMEOUTS)
         longest = timeout.get("read") or timeout.get("total") or timeout.get("connect")
         if longest is not None:
             entries["timeout"] = longest

@@ -38,6 +38,8 @@ def _entry(item: Node, entries: Entries, reading: Reading) -> list[Node]:
         reading.say(dialect.CASE, item, problem="it is not a map")
         return []
     when, then = item.get("when"), item.get("then") or item.get("else")
+    strange = {k: child for k, child in item.mapping.items() if k not in ("when", "then", "else")}
+    reading.drop(strange, *list(strange), known=("when", "then", "else"))
     edges: list[Node] = []
     for part in then.items if then is not None and then.items is not None else [then]:
         if part is None or part.mapping is None:

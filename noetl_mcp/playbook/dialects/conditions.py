@@ -25,10 +25,22 @@ def read_conditions(entries: Entries, reading: Reading, *keys: str) -> None:
 def read_condition(node: Node, reading: Reading) -> Node:
     """Return a condition; plain text is reported and read as the expression it was meant to be."""
     text = node.text
-    if text is None or is_template(text):
+    if text is None:
+        return node
+    if is_template(text):
+        if not is_lone(text):
+            reading.say(shape.HALF_CONDITION, node, text=text)
         return node
     reading.say(shape.CONDITION_IS_TEXT, node, text=text)
     return node.become("{{ " + text + " }}")
+
+
+def is_lone(text: str) -> bool:
+    """Whether a text is one `{{ }}` and nothing else; what holds statements is not judged."""
+    trimmed = text.strip()
+    if "{%" in trimmed or "{#" in trimmed:
+        return True
+    return trimmed.startswith("{{") and (trimmed.endswith("}}") or "}}" not in trimmed)
 
 
 def bare(when: Node | None) -> str | None:

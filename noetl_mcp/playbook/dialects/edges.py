@@ -80,10 +80,11 @@ def _router(node: Node, reading: Reading) -> tuple[Node, Node | None]:
         if near == "arcs" and not arcs.items:
             arcs = child
     mode = (spec.get("mode") if spec else None) or node.become("exclusive")
-    others = {
-        k: child for k, child in ((spec.mapping or {}) if spec else {}).items() if k != "mode"
-    }
-    reading.drop(others, *list(others))
+    if spec is not None and spec.mapping is None:
+        reading.wrong_kind(spec, "'spec'", "a map of keys", "write 'spec: {mode: …}'")
+    inner = (spec.mapping or {}) if spec is not None else {}
+    others = {key: child for key, child in inner.items() if key != "mode"}
+    reading.drop(others, *list(others), known=("mode",))
     if mode.text not in _MODES:
         reading.wrong_kind(mode, "'mode'", "exclusive or inclusive", "write one of these")
     return arcs, mode.become(_MODES.get(str(mode.value), "exclusive"))
@@ -173,13 +174,14 @@ def _settle_set(entries: Entries, reading: Reading) -> None:
         entries["data"] = given.become({**(data.mapping or {} if data else {}), **rest})
 
 
+_SYNONYMS = {"cond": "when", "if": "when", "expr": "when", "goto": "step", "to": "step"}
+
+
 def _known_only(entries: Entries, reading: Reading) -> None:
     for key in [key for key in entries if key not in _EDGE_KEYS]:
         child = entries.pop(key)
         names = ("step", "when", "then", "else", "data", "set")
-        near = {"cond": "when", "if": "when", "expr": "when"}.get(key) or reading.report.near(
-            key, names
-        )
+        near = _SYNONYMS.get(key) or _nearest(key, entries, names, reading)
         reading.say(
             shape.UNKNOWN_KEY,
             child,
@@ -189,8 +191,15 @@ def _known_only(entries: Entries, reading: Reading) -> None:
             key=key,
             known=", ".join(names),
         )
-        if near == "when" and "when" not in entries:
-            entries["when"] = child
+        if near in ("when", "step") and near not in entries:
+            entries[near] = child
+
+
+def _nearest(key: str, entries: Entries, names: tuple[str, ...], reading: Reading) -> str | None:
+    """A way needs a step: while it has none, that is what was most likely meant."""
+    if "step" not in entries and reading.report.near(key, ("step",)) == "step":
+        return "step"
+    return reading.report.near(key, names)
 
 
 def _fires_on_failure(edge: Node, reading: Reading) -> bool:

@@ -3,6 +3,7 @@
 from noetl_mcp.playbook.dialects.care import read_care
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
+from noetl_mcp.rules import shape
 
 SECTIONS = ("models", "tools", "resources", "prompts", "turns")
 _INPUTS = ("input", "payload", "args")
@@ -13,6 +14,20 @@ def read_mcp(node: Node, reading: Reading) -> Node:
     entries = reading.entries(node, "'mcp'")
     if entries is None:
         return node.become({})
+    for key in [key for key in entries if key not in SECTIONS]:
+        near = reading.report.near(key, SECTIONS)
+        reading.say(
+            shape.UNKNOWN_KEY,
+            entries[key],
+            at_key=True,
+            suggestion=near,
+            where="'mcp'",
+            key=key,
+            known=", ".join(SECTIONS),
+        )
+        child = entries.pop(key)
+        if near is not None:
+            entries.setdefault(near, child)
     for section in SECTIONS:
         if section not in entries:
             continue

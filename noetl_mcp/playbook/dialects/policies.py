@@ -5,8 +5,9 @@ import re
 from noetl_mcp.playbook.dialects.conditions import bare, read_condition
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
+from noetl_mcp.playbook.template import TemplateProblem, read_template
 from noetl_mcp.playbook.values import is_template
-from noetl_mcp.rules import dialect, shape
+from noetl_mcp.rules import dialect, shape, templates
 
 _IS_ERROR = re.compile(r"""^output\.status\s*==\s*(['"])error\1""")
 _IS_OK = re.compile(r"""^output\.status\s*==\s*(['"])(?:ok|success)\1""")
@@ -28,7 +29,7 @@ def read_policies(policy: Node, entries: Entries, reading: Reading) -> None:
     if len(listed) > _MOST_RULES:
         problem = f"there are more than {_MOST_RULES} rules"
         _refuse(reading, listed[_MOST_RULES], problem, "put what differs into steps of its own")
-    reading.drop(inner, *list(inner))
+    reading.drop(inner, *list(inner), known=("rules", "admit"))
 
 
 def take_admission(entries: Entries, reading: Reading) -> None:
@@ -54,13 +55,19 @@ def _admission(admit: Node, reading: Reading) -> Node | None:
     """Return the condition under which a step is admitted: the first rule that fits decides."""
     rules = admit.get("rules")
     listed = reading.listed(rules, "'rules'", "when") if rules is not None else []
+    rest = {key: child for key, child in (admit.mapping or {}).items() if key != "rules"}
+    reading.drop(rest, *[key for key in rest if key != "mode"], known=("rules", "mode"))
     verdicts: list[tuple[str | None, str]] = []
     for item in listed[:_MOST_RULES]:
         parts = rule_parts(item, reading)
         if parts is not None:
             allow = parts[1].get("allow")
-            if allow is None:
-                _refuse(reading, item, "it does not say 'allow'", "write 'then: {allow: true}'")
+            is_clear = allow is not None and (
+                isinstance(allow.value, bool) or is_template(allow.value)
+            )
+            if allow is None or not is_clear:
+                problem = "it does not say 'allow: true' or 'allow: false'"
+                _refuse(reading, allow or item, problem, "write 'then: {allow: true}'")
                 continue
             verdicts.append((bare(parts[0]), _literal_or_bare(allow)))
     if not verdicts:
@@ -111,7 +118,32 @@ def rule_parts(node: Node, reading: Reading) -> tuple[Node | None, Entries] | No
         )
     if when is not None:
         when = read_condition(when, reading)
+        _parsed(when, reading)
+    if then is not None and then.mapping is not None:
+        strange = {key: child for key, child in then.mapping.items() if key not in _THEN}
+        reading.drop(strange, *list(strange), known=_THEN)
     return when, dict(then.mapping or {}) if then is not None else {}
+
+
+_THEN = (
+    "do",
+    "action",
+    "attempts",
+    "max_attempts",
+    "backoff",
+    "delay",
+    "set",
+    "to",
+    "allow",
+)
+
+
+def _parsed(when: Node, reading: Reading) -> None:
+    """A condition may vanish into what is the rule anyway; it must be right all the same."""
+    try:
+        read_template(str(when.value))
+    except TemplateProblem as problem:
+        reading.say(templates.TEMPLATE_SYNTAX, when, problem=problem.reason, cure=problem.cure)
 
 
 def _rule(node: Node, entries: Entries, earlier: list[str], reading: Reading) -> None:

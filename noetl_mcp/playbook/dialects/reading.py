@@ -88,12 +88,25 @@ class Reading:
                 self.say(dialect.OLD_KEY, node, at_key=True, old=name, new=new)
             entries[new] = node
 
-    def drop(self, entries: Entries, *keys: str) -> None:
-        """Leave out keys that mean nothing here, and say so."""
+    def drop(self, entries: Entries, *keys: str, known: tuple[str, ...] = ()) -> None:
+        """Leave out keys that mean nothing here, and say so; one nearly `known` is a mistake."""
         for key in keys:
             node = entries.pop(key, None)
-            if node is not None:
+            if node is None:
+                continue
+            near = self.report.near(key, known) if known and key not in known else None
+            if near is None:
                 self.say(dialect.DROPPED_KEY, node, at_key=True, key=key)
+                continue
+            self.say(
+                shape.UNKNOWN_KEY,
+                node,
+                at_key=True,
+                suggestion=near,
+                where="this place",
+                key=key,
+                known=", ".join(known),
+            )
 
 
 def shown(node: Node) -> str:
