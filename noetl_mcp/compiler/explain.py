@@ -5,18 +5,8 @@ from typing import Any
 from noetl_mcp.compiler.dag import longest_way, most_at_once
 from noetl_mcp.compiler.plan import LITERAL_MARK, TEMPLATE_MARK, Plan, PlanEdge, PlanStep
 
-_TELLING = (
-    "method",
-    "url",
-    "path",
-    "sql",
-    "collection",
-    "element",
-    "concurrency",
-    "turn",
-    "approve",
-    "wait",
-)
+_CODE = ("code", "code_b64", "command_b64")
+_SILENT = ("round", "name", "max_tool_rounds", "params_style", "enumerate", "tools")
 
 
 def explain(plan: Plan) -> str:
@@ -90,6 +80,8 @@ def _marks(step: PlanStep) -> list[str]:
         marks.append(_bounds(step))
     if more.get("join") == "any":
         marks.append("waits for the first way")
+    if more.get("goes_on"):
+        marks.append("a failure does not stop it")
     if more.get("phase") == "finally":
         marks.append("always runs at the end")
     if "within" in more:
@@ -115,18 +107,27 @@ def _care(step: PlanStep, plan: Plan) -> list[str]:
     if "when" in more:
         condition = _short(bare(shown(more["when"], plan)))
         lines.append(f"only when {condition}" + ("" if _is_save(step) else ", else skipped"))
-    settings = more.get("settings", {})
-    for key in _TELLING:
-        if key in settings:
-            lines.append(f"{key}: {_short(shown(settings[key], plan))}")
+    settings = {} if step.type.startswith("turn") else more.get("settings", {})
+    for key, value in settings.items():
+        if key in _CODE:
+            lines.append(f"{key}: {str(value).count(chr(10)) + 1} lines")
+        elif key not in _SILENT and value not in (None, [], {}, False):
+            lines.append(f"{key}: {_short(shown(value, plan))}")
     if more.get("input"):
         lines.append(f"input: {_short(shown(more['input'], plan))}")
     retry = more.get("retry")
     if retry:
-        lines.append(f"up to {shown(retry['max_attempts'], plan)} attempts")
+        lines.append(
+            f"up to {shown(retry['max_attempts'], plan)} attempts{_bounds_of(retry, plan)}"
+        )
     repeat = more.get("repeat")
     if repeat:
-        lines.append(f"repeated, at most {shown(repeat['max'], plan)} times")
+        most = shown(repeat["max"], plan)
+        lines.append(f"repeated, at most {most} times{_bounds_of(repeat, plan)}")
+    if "set" in more:
+        lines.append(f"sets {_short(shown(more['set'], plan))} under ctx")
+    if "assert" in more:
+        lines.append(f"checked: {_short(shown(more['assert'], plan))}")
     if "timeout" in more:
         lines.append(f"each attempt at most {shown(more['timeout'], plan)} s")
     for save in more.get("save", ()):
@@ -134,6 +135,22 @@ def _care(step: PlanStep, plan: Plan) -> list[str]:
     for limit in more.get("limits", ()):
         lines.append(f"limited by '{shown(limit['name'], plan)}'")
     return lines
+
+
+def _bounds_of(care: Any, plan: Plan) -> str:
+    """Say when a retry or a loop goes on and when it stops."""
+    words = {
+        "retry_when": "while",
+        "while": "while",
+        "until": "until",
+        "stop_when": "until",
+    }
+    parts = [
+        f" {word} {_short(bare(shown(care[key], plan)))}"
+        for key, word in words.items()
+        if key in care
+    ]
+    return ",".join(parts)
 
 
 def _way(way: PlanEdge, target: str, step: PlanStep, has_conditions: bool, plan: Plan) -> str:
@@ -144,7 +161,8 @@ def _way(way: PlanEdge, target: str, step: PlanStep, has_conditions: bool, plan:
         return f"✗ {target} {word}{_condition(way, plan)}"
     if way.when is None and has_conditions and step.more.get("route") != "inclusive":
         return f"→ {target} otherwise{_payload(way, plan)}"
-    return f"→ {target}{_condition(way, plan)}{_payload(way, plan)}"
+    first = " (the first that holds)" if step.more.get("route") == "exclusive" else ""
+    return f"→ {target}{_condition(way, plan)}{first}{_payload(way, plan)}"
 
 
 def _condition(way: PlanEdge, plan: Plan) -> str:

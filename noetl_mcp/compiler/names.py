@@ -237,6 +237,10 @@ def _unknown(use: Use, reading: Reading, report: Report) -> None:
         )
         return
     cure = "declare it under workload, put it into the step's data, or correct the name"
+    if use.root == "keychain":
+        cure = "store the credential and write secrets.NAME, or name it in 'auth'"
+    if use.root == "error":
+        cure = "read it from the step that failed: STEP.error.message"
     if use.root in ("this", "result", "output") and scope.when != "after":
         cure = "the own result is there only in 'save', 'set', 'assert', 'retry' and 'next'"
     hyphenated = scope.names.hyphenated.get(use.root)

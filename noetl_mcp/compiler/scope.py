@@ -14,7 +14,19 @@ Found = Literal["loop", "sibling", "input", "step", "workload", "fixed", "set", 
 
 GLOBALS = frozenset(("range", "dict", "namespace", "cycler", "joiner", "now"))
 AFTER = frozenset(
-    ["this", "result", "output", "event", "error", "attempt", "status_code", "success", "status"]
+    [
+        "this",
+        "result",
+        "output",
+        "outcome",
+        "response",
+        "event",
+        "error",
+        "attempt",
+        "status_code",
+        "success",
+        "status",
+    ]
 )
 ALWAYS = (FIXED_NAMES - {"this", "result"}) | {"ctx"}
 LOOP = frozenset(("_loop", "parent", "iter", "index", "batch"))

@@ -7,7 +7,7 @@ from noetl_mcp.playbook.dialects.conditions import is_lone
 from noetl_mcp.playbook.dialects.edges import read_on_error
 from noetl_mcp.playbook.dialects.policies import read_policies
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
-from noetl_mcp.playbook.node import Node
+from noetl_mcp.playbook.node import Node, plain
 from noetl_mcp.playbook.values import is_template
 from noetl_mcp.rules import dialect, shape
 
@@ -163,8 +163,8 @@ def _tool_map(tool: Entries, entries: Entries, reading: Reading) -> None:
             entries[key] = child
         elif outer.mapping is not None and child.mapping is not None:
             entries[key] = _laid_together(outer, child)
-        else:
-            said = f"tool.{key}"
+        elif plain(outer) != plain(child):
+            said = "tool.kind" if key == "type" else f"tool.{key}"
             reading.say(dialect.SEVERAL_INPUTS, child, at_key=True, winner=key, loser=said)
     if name is not None and type_of(entries) == "workbook":
         entries.setdefault("task", name)

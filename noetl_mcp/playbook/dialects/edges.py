@@ -1,6 +1,6 @@
 """Read `next`, `case` and `on_error` in all their forms into plain lists of edges."""
 
-from noetl_mcp.playbook.dialects.conditions import both, read_conditions
+from noetl_mcp.playbook.dialects.conditions import bare, both, read_conditions
 from noetl_mcp.playbook.dialects.events import awaited
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
@@ -25,7 +25,26 @@ def read_next(entries: Entries, reading: Reading) -> None:
 def read_edges(node: Node, reading: Reading, when: Node | None) -> list[Node]:
     """Read one way on or a list of them, all under the same condition."""
     items = reading.fitting(_as_list(node))
-    return [edge for item in items for edge in _edge(item, reading, when)]
+    taken = [one for item in items if (one := item.get("when") or item.get("condition"))]
+    found: list[Node] = []
+    for item in items:
+        otherwise = None
+        if item.get("else") is not None:
+            own = item.get("when") or item.get("condition")
+            is_plain = when is None and (own is None or len(items) == 1)
+            others = taken if own is None else [own]
+            otherwise = None if is_plain else _otherwise(when, others)
+        found += _edge(item, reading, when, otherwise)
+    return found
+
+
+def _otherwise(when: Node | None, taken: list[Node]) -> Node | None:
+    """Return the condition of an `else` that stands below a condition, or beside others."""
+    words = " or ".join(f"({bare(one)})" for one in taken if isinstance(one.value, str))
+    if not words:
+        return when
+    neither = taken[0].become("{{ not (" + words + ") }}")
+    return neither if when is None else both(when, neither)
 
 
 def settle_edges(
@@ -40,10 +59,10 @@ def settle_edges(
     if route is not None and (len(ways) > 1 or route.value == "seed"):
         entries["route"] = route
     if failures:
-        _add_failures(entries, node, failures, reading)
+        add_failures(entries, node, failures, reading)
 
 
-def _add_failures(entries: Entries, node: Node, failures: list[Node], reading: Reading) -> None:
+def add_failures(entries: Entries, node: Node, failures: list[Node], reading: Reading) -> None:
     """Put the ways after a failure beside those that `on_error` names."""
     read_on_error(entries, reading)
     former = entries.get("on_error")
@@ -96,7 +115,9 @@ def _as_list(node: Node) -> list[Node]:
     return [] if node.value is None else [node]
 
 
-def _edge(node: Node, reading: Reading, when: Node | None) -> list[Node]:
+def _edge(
+    node: Node, reading: Reading, when: Node | None, otherwise: Node | None = None
+) -> list[Node]:
     """Read one entry of `next`; `then` and `else` may give several edges."""
     if isinstance(node.value, str):
         entries: Entries = {"step": node}
@@ -115,13 +136,19 @@ def _edge(node: Node, reading: Reading, when: Node | None) -> list[Node]:
     reading.rename(entries, "when", "condition")
     read_conditions(entries, reading, "when")
     if "then" in entries or "else" in entries:
-        return _branches(node, entries, reading, when)
+        return _branches(node, entries, reading, when, otherwise)
     if when is not None:
         entries["when"] = both(when, entries["when"]) if "when" in entries else when
     return [node.become(_settle_edge(node, entries, reading))]
 
 
-def _branches(node: Node, entries: Entries, reading: Reading, when: Node | None) -> list[Node]:
+def _branches(
+    node: Node,
+    entries: Entries,
+    reading: Reading,
+    when: Node | None,
+    otherwise: Node | None,
+) -> list[Node]:
     then, other = entries.pop("then", None), entries.pop("else", None)
     if other is not None and other.value is None and then is not None and "when" not in entries:
         reading.say(shape.MISPLACED_ELSE, other, at_key=True)
@@ -132,7 +159,7 @@ def _branches(node: Node, entries: Entries, reading: Reading, when: Node | None)
         condition = both(when, own) if when is not None and own is not None else own or when
         edges += read_edges(then, reading, condition)
     if other is not None:
-        edges += read_edges(other, reading, None)
+        edges += read_edges(other, reading, otherwise)
     entries.pop("when", None)
     for key, child in entries.items():
         known = "when, then, else"

@@ -15,18 +15,41 @@ _EVENT = re.compile(
 )
 
 
+_OUTCOME = re.compile(r"""\b(?:output|outcome)\.status\s*([!=]=)\s*(['"])(\w+)\2""")
+_BAD = frozenset(("error", "failed", "failure"))
+_GOOD = frozenset(("ok", "success", "succeeded", "completed", "done"))
+Outcome = Literal["done", "failed"]
+
+
 class Awaited(NamedTuple):
     """What a condition waits for, and what is left of it."""
 
-    outcome: Literal["done", "failed"]
+    outcome: Outcome
     when: Node | None
+
+
+def split_outcome(expression: str) -> tuple[Outcome | None, str]:
+    """Take `output.status == 'error'` and the like out of a conjunction."""
+    found = _OUTCOME.search(expression)
+    if found is None or found[3] not in _BAD | _GOOD:
+        return None, expression
+    rest = _without(expression, found.group(0))
+    if rest is None:
+        return None, expression
+    failed = (found[3] in _BAD) == (found[1] == "==")
+    return "failed" if failed else "done", rest
 
 
 def awaited(when: Node | None, reading: Reading) -> Awaited:
     """Split a condition; what cannot be split is reported and kept whole."""
     inner = bare(when)
-    if when is None or inner is None or "event.name" not in inner:
+    if when is None or inner is None:
         return Awaited("done", when)
+    if "event.name" not in inner:
+        outcome, left_over = split_outcome(inner)
+        if outcome is None:
+            return Awaited("done", when)
+        return Awaited(outcome, when.become("{{ " + left_over + " }}") if left_over else None)
     found = _EVENT.search(inner)
     rest = _without(inner, found.group(0)) if found else None
     if found is None or rest is None or "event.name" in rest:

@@ -68,7 +68,8 @@ def read_loop(node: Node, entries: Entries, reading: Reading) -> None:
     reading.drop(inner, "distribution", "run", "frame")
     task = {k: entries.pop(k) for k in list(entries) if _belongs_to_task(k)}
     entries["type"] = loop.become("iterator")
-    entries["task"] = node.become(task)
+    if task:
+        entries["task"] = node.become(task)
     for key in ITERATOR_KEYS:
         if key in inner:
             entries.setdefault(key, inner.pop(key))

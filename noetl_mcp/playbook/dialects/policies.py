@@ -1,16 +1,18 @@
 """Read the newest form's policy rules into retry, checks, `on_error` and `set`."""
 
 import re
+from typing import NamedTuple
 
-from noetl_mcp.playbook.dialects.conditions import bare, read_condition
+from noetl_mcp.playbook.dialects.conditions import bare, is_lone, read_condition
+from noetl_mcp.playbook.dialects.events import Outcome, split_outcome
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node
 from noetl_mcp.playbook.template import TemplateProblem, read_template
 from noetl_mcp.playbook.values import is_template
 from noetl_mcp.rules import dialect, shape, templates
 
-_IS_ERROR = re.compile(r"""^output\.status\s*==\s*(['"])error\1""")
-_IS_OK = re.compile(r"""^output\.status\s*==\s*(['"])(?:ok|success)\1""")
+_SCOPES = ("ctx.", "iter.", "step.")
+_OF_FAILURE = re.compile(r"\b(?:output|outcome)\.(?:error|http|status)\b|\bstatus_code\b")
 _MOST_RULES = 50
 _FACTORS = {"none": 1.0, "linear": 1.5, "exponential": 2.0}
 
@@ -23,9 +25,10 @@ def read_policies(policy: Node, entries: Entries, reading: Reading) -> None:
     inner = dict(policy.mapping)
     rules = inner.pop("rules", None)
     listed = reading.listed(rules, "'rules'", "when") if rules is not None else []
-    earlier: list[str] = []
+    earlier: list[_Rule] = []
     for item in listed[:_MOST_RULES]:
         _rule(item, entries, earlier, reading)
+    _settle_sets(earlier, entries, policy, reading)
     if len(listed) > _MOST_RULES:
         problem = f"there are more than {_MOST_RULES} rules"
         _refuse(reading, listed[_MOST_RULES], problem, "put what differs into steps of its own")
@@ -132,7 +135,11 @@ _THEN = (
     "max_attempts",
     "backoff",
     "delay",
+    "max_delay",
+    "jitter",
     "set",
+    "set_ctx",
+    "set_iter",
     "to",
     "allow",
 )
@@ -146,7 +153,17 @@ def _parsed(when: Node, reading: Reading) -> None:
         reading.say(templates.TEMPLATE_SYNTAX, when, problem=problem.reason, cure=problem.cure)
 
 
-def _rule(node: Node, entries: Entries, earlier: list[str], reading: Reading) -> None:
+class _Rule(NamedTuple):
+    """A rule that was read: its condition, the outcome this asks for, and what it sets."""
+
+    own: str | None
+    outcome: Outcome | None
+    rest: str
+    word: str
+    sets: Entries
+
+
+def _rule(node: Node, entries: Entries, earlier: list[_Rule], reading: Reading) -> None:
     """Read one rule; it holds only where no `earlier` one does."""
     parts = rule_parts(node, reading)
     if parts is None:
@@ -155,14 +172,17 @@ def _rule(node: Node, entries: Entries, earlier: list[str], reading: Reading) ->
     do = then.get("do") or then.get("action")
     word = str(do.value) if do is not None else "continue"
     own = bare(when)
-    after_success = [one for one in earlier if not _IS_ERROR.match(one)]
+    outcome, rest = split_outcome(own) if own is not None else (None, "")
+    rule = _Rule(own, outcome, rest, word, _sets_of(then))
     if word == "retry":
-        failed = [one for one in earlier if not _IS_OK.match(one)]
-        _retry(entries, when, _unless(own, failed), then, node)
+        others = [one.own for one in earlier if one.own and one.outcome != "done"]
+        _retry(entries, when, _unless(own, others), then, node, reading)
     elif word == "fail":
-        _fail(entries, own, _unless(own, after_success), node)
+        others = [one.own for one in earlier if one.own and one.outcome != "failed"]
+        if outcome != "failed":
+            _fail(entries, own, _unless(own, others), node)
     elif word == "continue":
-        _continue(entries, own, node, reading)
+        _continue(entries, rule, node, reading)
     else:
         cures = {
             "break": "put the tasks behind it into steps of their own",
@@ -170,9 +190,17 @@ def _rule(node: Node, entries: Entries, earlier: list[str], reading: Reading) ->
         }
         cure = cures.get(word, "write retry, continue or fail")
         _refuse(reading, do or node, f"'do: {word}'", cure)
-    _set(entries, _unless(own, after_success), then.get("set"))
-    if own is not None:
-        earlier.append(own)
+    earlier.append(rule)
+
+
+def _sets_of(then: Entries) -> Entries:
+    """Return the names a rule sets, by whatever key and under whatever scope it says so."""
+    found: Entries = {}
+    for key in ("set_ctx", "set_iter", "set"):
+        given = then.get(key)
+        for name, child in ((given.mapping or {}) if given is not None else {}).items():
+            found[name.split(".", 1)[-1] if name.startswith(_SCOPES) else name] = child
+    return found
 
 
 def _unless(own: str | None, earlier: list[str]) -> str | None:
@@ -183,32 +211,42 @@ def _unless(own: str | None, earlier: list[str]) -> str | None:
     return f"not ({others})" if own is None else f"({own}) and not ({others})"
 
 
-def _continue(entries: Entries, own: str | None, node: Node, reading: Reading) -> None:
+def _continue(entries: Entries, rule: _Rule, node: Node, reading: Reading) -> None:
     """Going on is what happens anyway, but after a failure."""
-    found = _IS_ERROR.match(own) if own is not None else None
-    if found is None or own is None:
-        return
-    if found.end() == len(own):
+    may_be_failure = rule.outcome is None and _OF_FAILURE.search(rule.own or "")
+    if rule.outcome == "failed" and not rule.rest:
         entries["on_error"] = node.become("continue")
-        return
-    problem = "'do: continue' after some failures only"
-    _refuse(reading, node, problem, "write 'on_error: [{step: …, when: …}]'")
+    elif rule.outcome == "failed" or may_be_failure:
+        problem = "'do: continue' after some failures only"
+        _refuse(reading, node, problem, "write 'on_error: [{step: …, when: …}]'")
 
 
 def _retry(
-    entries: Entries, when: Node | None, holds: str | None, then: Entries, node: Node
+    entries: Entries,
+    when: Node | None,
+    holds: str | None,
+    then: Entries,
+    node: Node,
+    reading: Reading,
 ) -> None:
     former = entries.get("retry")
     retry = dict(former.mapping or {}) if former is not None else {}
-    attempts = then.get("attempts") or then.get("max_attempts")
-    if attempts is not None:
-        retry["max_attempts"] = attempts
-    if "delay" in then:
-        retry["initial_delay"] = then["delay"]
     backoff = then.get("backoff")
-    if backoff is not None:
-        factor = _FACTORS.get(str(backoff.value))
-        retry["backoff_multiplier"] = backoff if factor is None else backoff.become(factor)
+    factor = _FACTORS.get(str(backoff.value)) if backoff is not None else None
+    given = {
+        "max_attempts": then.get("attempts") or then.get("max_attempts"),
+        "initial_delay": then.get("delay"),
+        "backoff_multiplier": backoff.become(factor) if backoff and factor is not None else backoff,
+        "max_delay": then.get("max_delay"),
+        "jitter": then.get("jitter"),
+    }
+    for key, child in given.items():
+        if child is None:
+            continue
+        if key in retry and retry[key].value != child.value:
+            problem = f"a second rule that retries with another '{key}'"
+            _refuse(reading, node, problem, "write one 'retry' with one 'retry_when'")
+        retry[key] = child
     if when is not None and holds is not None:
         other = bare(retry.get("retry_when"))
         either = f"({other}) or ({holds})" if other else holds
@@ -218,7 +256,7 @@ def _retry(
 
 def _fail(entries: Entries, own: str | None, holds: str | None, node: Node) -> None:
     """A failure fails anyway; a success fails where a rule of it says so."""
-    if holds is None or (own is not None and _IS_ERROR.match(own)):
+    if holds is None:
         return
     former = entries.get("assert")
     checks = dict(former.mapping or {}) if former is not None else {}
@@ -229,26 +267,42 @@ def _fail(entries: Entries, own: str | None, holds: str | None, node: Node) -> N
     entries["assert"] = node.become(dict(checks))
 
 
-def _set(entries: Entries, condition: str | None, given: Node | None) -> None:
-    if given is None or given.mapping is None:
+def _settle_sets(rules: list[_Rule], entries: Entries, node: Node, reading: Reading) -> None:
+    """Write what the rules set as one value for each name: that of the first rule that holds."""
+    arriving = [rule for rule in rules if rule.outcome != "failed" or rule.word == "continue"]
+    names = dict.fromkeys(name for rule in arriving for name in rule.sets)
+    if not names:
         return
     former = entries.get("set")
-    names = dict(former.mapping or {}) if former is not None else {}
-    for key, child in given.mapping.items():
-        name = key.split(".", 1)[-1] if key.startswith(("ctx.", "iter.", "step.")) else key
-        found = _IS_OK.match(condition) if condition is not None else None
-        always = condition is None or (found is not None and found.end() == len(condition))
-        names[name] = child if always else _conditional(child, str(condition), name)
-    entries["set"] = given.become(dict(names))
+    made = dict(former.mapping or {}) if former is not None else {}
+    goes_on = "on_error" in entries
+    for name in names:
+        first = next((rule for rule in arriving if _always(rule, goes_on=goes_on)), None)
+        if first is not None and arriving[0] is first and name in first.sets:
+            made[name] = first.sets[name]
+            continue
+        for rule in arriving:
+            value = rule.sets.get(name)
+            if value is not None and is_template(value.value) and not is_lone(str(value.value)):
+                problem = f"'{name}' is set to a text with a template inside"
+                _refuse(reading, value, problem, "write one lone template that makes the text")
+        words = f"ctx.{name} | default(none)"
+        for rule in reversed(arriving):
+            kept = f"ctx.{name} | default(none)"
+            if name in rule.sets:
+                kept = _literal_or_bare(rule.sets[name])
+            words = (
+                kept
+                if _always(rule, goes_on=goes_on)
+                else f"({kept}) if ({rule.own}) else ({words})"
+            )
+        made[name] = node.become("{{ " + words + " }}")
+    entries["set"] = node.become(made)
 
 
-def _conditional(child: Node, condition: str, name: str) -> Node:
-    text = child.text
-    lone = text is not None and text.strip().startswith("{{") and text.count("{{") == 1
-    value = bare(child) if lone else _literal(child)
-    return child.become(
-        "{{ (" + f"{value}) if ({condition}) else ctx.{name} | default(none)" + " }}"
-    )
+def _always(rule: _Rule, *, goes_on: bool) -> bool:
+    """Whether a rule holds whenever it is asked: names are only set where the step goes on."""
+    return rule.own is None or (rule.outcome == "done" and not rule.rest and not goes_on)
 
 
 def _literal(child: Node) -> str:
