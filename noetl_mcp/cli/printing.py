@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable
 
 import click
-import orjson
 
 from noetl_mcp.diagnostics import Diagnostic, Report, shorten
 from noetl_mcp.playbook.load import Loaded
@@ -28,6 +27,8 @@ def in_colour() -> bool:
 
 def print_json(found: Iterable[Diagnostic]) -> None:
     """Print findings as one JSON array."""
+    import orjson  # only here: every other use of the command does without it
+
     text = orjson.dumps([one.as_json() for one in found], option=orjson.OPT_INDENT_2)
     click.echo(text.decode())
 

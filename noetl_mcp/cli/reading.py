@@ -2,18 +2,21 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from noetl_mcp.cli.printing import print_report
 from noetl_mcp.compiler.compile import compile_playbook, run_passes
-from noetl_mcp.compiler.plan import Plan
 from noetl_mcp.diagnostics import Place, Report
 from noetl_mcp.errors import NotReadable
 from noetl_mcp.playbook.load import Loaded, load_bytes, load_file
 from noetl_mcp.playbook.source import MOST_BYTES, Source
 from noetl_mcp.rules import reading
 from noetl_mcp.tasks.registry import known_tasks
+
+if TYPE_CHECKING:
+    from noetl_mcp.compiler.plan import Plan
 
 
 def load_argument(argument: str) -> Loaded:
@@ -36,7 +39,7 @@ def check_argument(argument: str) -> Loaded:
     return loaded
 
 
-def plan_of(argument: str) -> Plan:
+def plan_of(argument: str) -> "Plan":
     """Return the plan of a playbook; when there is none, tell why and leave with 1."""
     loaded = load_argument(argument)
     plan = compile_playbook(loaded, known_tasks())

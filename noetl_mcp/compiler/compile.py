@@ -5,15 +5,14 @@ file, a clock or a network.
 """
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from noetl_mcp.compiler.bind import bind
 from noetl_mcp.compiler.contents import check_contents
 from noetl_mcp.compiler.draft import Draft
-from noetl_mcp.compiler.freeze import freeze
 from noetl_mcp.compiler.graph import check_graph
 from noetl_mcp.compiler.guard import guard
 from noetl_mcp.compiler.names import check_names
-from noetl_mcp.compiler.plan import Plan
 from noetl_mcp.compiler.resolve import resolve
 from noetl_mcp.compiler.unfold import unfold
 from noetl_mcp.compiler.workload import check_workload
@@ -21,6 +20,9 @@ from noetl_mcp.diagnostics import Report
 from noetl_mcp.playbook.load import Loaded
 from noetl_mcp.playbook.steady import steady
 from noetl_mcp.tasks.contract import TaskSpec
+
+if TYPE_CHECKING:
+    from noetl_mcp.compiler.plan import Plan
 
 Pass = Callable[[Draft, Report], Draft]
 
@@ -47,10 +49,12 @@ def run_passes(loaded: Loaded, tasks: Mapping[str, TaskSpec]) -> Draft | None:
     return draft
 
 
-def compile_playbook(loaded: Loaded, tasks: Mapping[str, TaskSpec]) -> Plan | None:
+def compile_playbook(loaded: Loaded, tasks: Mapping[str, TaskSpec]) -> "Plan | None":
     """Return the plan; None when anything is wrong, which the report then tells."""
     draft = run_passes(loaded, tasks)
     if draft is None or loaded.report.has():
         return None
+    from noetl_mcp.compiler.freeze import freeze  # checking alone never needs it
+
     with steady():
         return freeze(draft)

@@ -14,11 +14,41 @@ _NAME = r"[A-Za-z_]\w*"
 _TAIL = rf"(?:\.{_NAME}|\[\d{{1,9}}\]|\['[^'\\{{}}]*'\]|\[\"[^\"\\{{}}]*\"\])*"
 _PATH = rf"(?!(?:and|or|not|in|is|if|else)\b){_NAME}{_TAIL}"
 _CONSTANT = r"-?\d+(?:\.\d+)?|'[^'\\{}]*'|\"[^\"\\{}]*\""
-_OPERAND = rf"(?:not\s+)?(?:{_PATH}|{_CONSTANT})"
+_ARGUMENT = rf"(?:{_CONSTANT}|\[\]|\{{\}}|[Tt]rue|[Ff]alse|[Nn]one)"
+_FILTER = "|".join(
+    (
+        "default",
+        "d",
+        "length",
+        "count",
+        "list",
+        "int",
+        "float",
+        "string",
+        "lower",
+        "upper",
+        "trim",
+        "first",
+        "last",
+        "join",
+        "round",
+        "sum",
+        "sort",
+        "unique",
+        "tojson",
+        "fromjson",
+        "urlencode",
+        "b64encode",
+        "b64decode",
+    )
+)
+_PIPE = rf"(?:\s*\|\s*(?:{_FILTER})\b(?:\(\s*{_ARGUMENT}?\s*\))?)*"
+_OPERAND = rf"(?:not\s+)?(?:{_PATH}|{_CONSTANT}){_PIPE}"
 _CLAUSE = rf"{_OPERAND}(?:\s*(?:==|!=|<=|>=|<|>)\s*{_OPERAND}|\s+(?:not\s+)?in\s+{_OPERAND})?"
 _SIMPLE = re.compile(rf"\s*{_CLAUSE}(?:\s+(?:and|or)\s+{_CLAUSE})*\s*")
 _ONE_PATH = re.compile(rf"\s*({_PATH})\s*")
-_OPERANDS = re.compile(rf"'[^']*'|\"[^\"]*\"|(?<![\w.])({_PATH})")
+_OPERANDS = re.compile(rf"(?:'[^']*'|\"[^\"]*\"|-?\d[\d.]*){_PIPE}|(?<![\w.])({_PATH})({_PIPE})")
+_PROVIDES = re.compile(r"\|\s*d(?:efault)?\b")
 _PARTS = re.compile(rf"\.({_NAME})|\[(\d+)\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
 _CONSTANTS = frozenset(["true", "false", "none", "True", "False", "None"])
 _ADDRESSED = re.compile(r"\bmcp\s*\.\s*\w|\b(?:models|tools|resources|prompts|turns)\.[\w-]*-")
@@ -71,7 +101,7 @@ def read_template(text: str) -> Template:
     read = _looked_at(text)
     if isinstance(read, Template):
         return read
-    raise TemplateProblem(read.reason, read.line)
+    raise TemplateProblem(read.reason, read.line, read.cure)
 
 
 @lru_cache(maxsize=1_000)
@@ -82,7 +112,7 @@ def _looked_at(text: str) -> "Template | TemplateProblem":
     try:
         return _quickly(text) or _thoroughly(text)
     except TemplateProblem as problem:
-        return TemplateProblem(problem.reason, problem.line)
+        return problem
 
 
 def _quickly(text: str) -> Template | None:
@@ -110,8 +140,11 @@ def _operands(expression: str) -> tuple[Use, ...] | None:
     """Return what a plain comparison reads; None when it is more than that."""
     if not _SIMPLE.fullmatch(expression):
         return None
-    names = [found[1] for found in _OPERANDS.finditer(expression) if found[1]]
-    return tuple(Use(split_path(name)) for name in names if name not in _CONSTANTS)
+    return tuple(
+        Use(split_path(found[1]), optional=bool(found[2] and _PROVIDES.search(found[2])))
+        for found in _OPERANDS.finditer(expression)
+        if found[1] and found[1] not in _CONSTANTS
+    )
 
 
 def split_path(text: str) -> tuple[Part, ...]:
