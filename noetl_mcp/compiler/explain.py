@@ -110,7 +110,8 @@ def _care(step: PlanStep, plan: Plan) -> list[str]:
     settings = {} if step.type.startswith("turn") else more.get("settings", {})
     for key, value in settings.items():
         if key in _CODE:
-            lines.append(f"{key}: {str(value).count(chr(10)) + 1} lines")
+            count = len(str(value).splitlines())
+            lines.append(f"{key}: {count} line{'' if count == 1 else 's'}")
         elif key not in _SILENT and value not in (None, [], {}, False):
             lines.append(f"{key}: {_short(shown(value, plan))}")
     if more.get("input"):

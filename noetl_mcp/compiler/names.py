@@ -148,7 +148,7 @@ def _texts(placed: Placed, scope: Scope, user: str) -> Iterator[Reading]:
 
 def _set_reads(reading: Reading) -> set[tuple[str, str]]:
     """Return the names set elsewhere that a template reads, as `ctx.x` or as bare `x`."""
-    names = reading.scope.names.set_names
+    names = reading.scope.set_names
     if not names:
         return set()
     try:
@@ -282,9 +282,11 @@ def _member(use: Use, reading: Reading, draft: Draft, report: Report) -> None:
         path = use.path[1:] if root == "context" and leaf == "input" else use.path
         if len(path) > 1:
             say_variable(str(path[1]), use, reading, report)
-    elif root == "ctx" and leaf not in reading.scope.names.set_names:
-        near = report.near(leaf, reading.scope.names.set_names)
+    elif root == "ctx" and leaf not in reading.scope.set_names:
+        near = report.near(leaf, reading.scope.set_names)
         cure = f"set '{leaf}' in a step before, under 'set', or provide a default"
+        if any(leaf in names for names in reading.scope.names.item_names.values()):
+            cure = "it is set for each item alone; read the results of the iterator instead"
         report.say(
             rules.UNKNOWN_NAME,
             reading.at,

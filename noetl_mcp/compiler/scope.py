@@ -45,6 +45,8 @@ class Names:
 
     draft: Draft
     set_names: frozenset[str] = frozenset()
+    item_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Names that tasks of an iterator set, for their own item alone, by iterator."""
     payloads: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
 
     @cached_property
@@ -83,8 +85,11 @@ class Names:
 def names_of(draft: Draft) -> Names:
     """Gather what is known in a playbook."""
     set_names: set[str] = set()
+    item_names: dict[str, set[str]] = {}
     for node in draft.nodes.values():
-        if "set" in node.care:
+        if "set" in node.care and node.within is not None:
+            item_names.setdefault(node.within, set()).update(node.care["set"].value)
+        elif "set" in node.care:
             set_names |= set(node.care["set"].value)
     keys: dict[str, set[str]] = {}
     open_ended: set[str] = set()
@@ -101,7 +106,8 @@ def names_of(draft: Draft) -> Names:
         target: frozenset(known) for target, known in keys.items()
     }
     payloads |= dict.fromkeys(open_ended)
-    return Names(draft, frozenset(set_names), payloads)
+    items = {owner: frozenset(known) for owner, known in item_names.items()}
+    return Names(draft, frozenset(set_names), items, payloads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,12 @@ class Scope:
     when: When
     inputs: frozenset[str] | None
     """Keys of the input; None when they cannot be known before it runs."""
+
+    @property
+    def set_names(self) -> frozenset[str]:
+        """Names that were set under `ctx` and can be read here."""
+        inside = self.names.item_names.get(self.node.within or "")
+        return self.names.set_names | inside if inside else self.names.set_names
 
     def find(self, name: str) -> Found | None:
         """Say what a bare name is here, by the order of lookup."""
@@ -129,7 +141,7 @@ class Scope:
             return "workload"
         if name in ALWAYS or (name in AFTER and self.when == "after"):
             return "fixed"
-        if name in names.set_names:
+        if name in self.set_names:
             return "set"
         return "global" if name in GLOBALS else None
 
@@ -143,7 +155,7 @@ class Scope:
     def known(self) -> list[str]:
         """Return every bare name known here, for suggestions."""
         names = self.names
-        found = {*names.steps, *(names.workload or ()), *ALWAYS, *names.set_names}
+        found = {*names.steps, *(names.workload or ()), *ALWAYS, *self.set_names}
         found |= {*self.node.siblings, *(self.inputs or ())}
         if self.when == "after":
             found |= AFTER

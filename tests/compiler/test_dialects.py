@@ -171,3 +171,43 @@ def test_a_loop_around_nothing_is_told() -> None:
     found = found_in("workflow:\n  - {step: start, loop: {in: [1], iterator: x}, next: [end]}\n")
 
     assert "iterator-without-task" in found[0]
+
+
+def test_keys_of_other_servers_are_read_where_they_mean_what_ours_mean() -> None:
+    plan = plan_of(
+        'spec: {base: "http://x"}\nworkflow:\n'
+        "  - step: start\n"
+        '    tool: {kind: http, method: POST, url: "{{ spec.base }}", body: {a: 1},'
+        " timeout_seconds: 5, confirm: true}\n"
+        '    vars: {n: "{{ result.n }}"}\n'
+        "    next: [ask]\n"
+        '  - {step: ask, type: http, url: "http://x", data: {query: {q: 1}, body: {b: 2}}}\n'
+    )
+
+    start, ask = plan.steps[0].more, plan.steps[1].more
+    assert start["settings"]["json"] == {"a": 1}
+    assert start["timeout"] == 5
+    assert list(start["set"]) == ["n"]
+    assert ask["settings"]["params"] == {"q": 1}
+    assert ask["settings"]["json"] == {"b": 2}
+    assert [one["name"] for one in plan.inputs] == ["spec"]
+
+
+def test_either_of_two_events_is_one_question() -> None:
+    when = "{{ event.name == 'call.done' or event.name == 'step.exit' }}"
+    plan = plan_of(
+        "workflow:\n  - step: start\n    tool: {kind: noop}\n"
+        f'    next: {{arcs: [{{step: end, when: "{when}"}}]}}\n  - {{step: end}}\n'
+    )
+
+    assert ways(plan) == ["start -> end"]
+
+
+def test_what_is_set_for_each_item_is_not_read_behind_the_loop() -> None:
+    body = (
+        "workflow:\n  - step: start\n    loop: {in: [1], iterator: r}\n"
+        '    tool: {kind: noop, set: {iter.last: "{{ r }}"}}\n    next: [end]\n'
+        '  - {step: end, result: "{{ ctx.last }}"}\n'
+    )
+
+    assert found_in(body, "error") == ["8 unknown-name"]

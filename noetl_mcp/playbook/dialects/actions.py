@@ -5,6 +5,7 @@ from itertools import count
 from noetl_mcp.playbook.dialects.care import read_care, settle_settings, spread
 from noetl_mcp.playbook.dialects.conditions import is_lone
 from noetl_mcp.playbook.dialects.edges import read_on_error
+from noetl_mcp.playbook.dialects.foreign_keys import read_foreign_keys
 from noetl_mcp.playbook.dialects.policies import read_policies
 from noetl_mcp.playbook.dialects.reading import Entries, Reading
 from noetl_mcp.playbook.node import Node, plain
@@ -79,6 +80,7 @@ def read_body(node: Node, entries: Entries, reading: Reading) -> None:
     leave_out(entries, reading)
     _spec(entries, reading)
     _input(entries, reading)
+    read_foreign_keys(type_of(entries) or "", entries, reading)
     _task(entries, reading)
     if "set" in entries:
         entries["set"] = _set(entries["set"])

@@ -150,19 +150,36 @@ def _executor(entries: Entries, desk: Reading) -> None:
     if executor is not None:
         spec = executor.get("spec")
         entry = spec.get("entry_step") if spec is not None else None
-        if entry is not None and entry.value != "start":
+        is_entered = entry is not None and entry.value != "start"
+        if entry is not None and is_entered:
             _enter_at(entry, entries)
-        else:
-            desk.say(dialect.DROPPED_KEY, executor, at_key=True, key="executor")
+        is_all = set(executor.mapping or {}) == {"spec"} and set(
+            (spec.mapping or {}) if spec is not None else {}
+        ) == {"entry_step"}
+        if not (is_entered and is_all):
+            key = "executor, but for its entry_step" if is_entered else "executor"
+            desk.say(dialect.DROPPED_KEY, executor, at_key=True, key=key)
     keychain = entries.pop("keychain", None)
     if keychain is not None:
         desk.say(dialect.KEYCHAIN, keychain, at_key=True)
     variables = entries.pop("vars", None)
     if variables is not None:
         desk.say(dialect.VARS, variables, at_key=True)
+    _root_spec(entries)
     desk.drop(
         entries, *[k for k in ("labels", "spec", "credentials", "environment") if k in entries]
     )
+
+
+def _root_spec(entries: Entries) -> None:
+    """A `spec` at the top was readable in templates: it is one more variable."""
+    spec, workload = entries.get("spec"), entries.get("workload")
+    if spec is None or spec.mapping is None or (workload is not None and workload.mapping is None):
+        return
+    known = (workload.mapping or {}) if workload is not None else {}
+    if "spec" not in known:
+        entries.pop("spec")
+        entries["workload"] = (workload or spec).become({**known, "spec": spec})
 
 
 def _enter_at(entry: Node, entries: Entries) -> None:

@@ -50,6 +50,7 @@ def awaited(when: Node | None, reading: Reading) -> Awaited:
         if outcome is None:
             return Awaited("done", when)
         return Awaited(outcome, when.become("{{ " + left_over + " }}") if left_over else None)
+    inner = _as_one(inner)
     found = _EVENT.search(inner)
     rest = _without(inner, found.group(0)) if found else None
     if found is None or rest is None or "event.name" in rest:
@@ -64,6 +65,15 @@ def awaited(when: Node | None, reading: Reading) -> Awaited:
     elif not (names <= DONE or names <= FAILED):
         reading.say(dialect.EVENT_CONDITION, when, text=shown(when))
     return Awaited("failed" if names <= FAILED else "done", left)
+
+
+def _as_one(inner: str) -> str:
+    """Write `event.name == 'a' or event.name == 'b'` as one question, when it is nothing more."""
+    parts = [part.strip() for part in inner.split(" or ")]
+    names = [found[2] for part in parts if (found := _EVENT.fullmatch(part)) and found[2]]
+    if len(parts) < 2 or len(names) != len(parts):
+        return inner
+    return "event.name in [" + ", ".join(f"'{name}'" for name in names) + "]"
 
 
 def _without(inner: str, event: str) -> str | None:

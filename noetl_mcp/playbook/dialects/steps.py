@@ -36,8 +36,6 @@ def read_step(node: Node, reading: Reading) -> Node:
     if not has_ways:
         read_next(entries, reading)
     _repeat(entries, reading)
-    if "vars" in entries:
-        reading.say(dialect.VARS, entries.pop("vars"), at_key=True)
     if "iterator" in entries:
         names = ("collection", "element", "task")
         reading.say(
