@@ -73,7 +73,8 @@ def _judge_method(node: Node, report: Report) -> None:
         near = report.near(leaf(method), known.effects)
         report.say(effects.UNKNOWN_METHOD, placed.at, suggestion=near, name=method, type=node.type)
     body = next((key for key in ("json", "form", "body", "files") if key in node.settings), None)
-    if node.type == "http" and method in ("GET", "HEAD") and body is not None:
+    asks_only = node.type == "http" and method in ("GET", "HEAD")
+    if asks_only and body is not None and not report.has():
         place = node.settings[body].at
         report.say(effects.BODY_NOT_SENT, place, at_key=True, method=method, key=body)
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from noetl_mcp.compiler.constants import say_constant
 from noetl_mcp.compiler.draft import Draft, Edge, Node, Placed, Ref, strings
 from noetl_mcp.compiler.prompts import check_prompts
+from noetl_mcp.compiler.result_keys import say_loop_key, say_result_key
 from noetl_mcp.compiler.scope import Names, Scope, names_of, safe, scope_of
 from noetl_mcp.compiler.unused import say_unused
 from noetl_mcp.diagnostics import Report
@@ -195,7 +196,10 @@ def _judge(use: Use, reading: Reading, draft: Draft, report: Report) -> str | No
     if found is None:
         _unknown(use, reading, report)
         return None
+    if found == "loop":
+        say_loop_key(use, reading.at, report)
     if found == "step":
+        say_result_key(draft.nodes[scope.names.steps[use.root]], use, reading.at, report)
         return _other(scope.names.steps[use.root], use, reading, draft, report)
     if found == "fixed" and len(use.path) > 1 and not use.optional:
         _member(use, reading, draft, report)

@@ -166,3 +166,10 @@ WITH_WITHOUT_PROMPT = Rule(
     "'with' stands beside '{use}', but only a prompt takes it",
     "remove 'with', or use a prompt",
 )
+UNKNOWN_RESULT_KEY = Rule(
+    "NP225",
+    "unknown-result-key",
+    "warning",
+    "{where} has no '{key}' in its result",
+    "correct the name; a result of this kind has: {known}",
+)
