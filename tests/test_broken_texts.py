@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from noetl_mcp.cli.printing import told
 from noetl_mcp.cli.validate import command as validate
-from noetl_mcp.compiler.compile import compile_playbook
+from noetl_mcp.compiler.compile import compile_playbook, run_passes
 from noetl_mcp.compiler.explain import explain
 from noetl_mcp.compiler.plan import Plan
 from noetl_mcp.playbook.load import Loaded, load, load_bytes
@@ -246,3 +246,16 @@ def test_tag_directives_are_counted_before_they_are_read() -> None:
     text = items(101, "%TAG !a#! x\n") + "---\n" + HEAD + START
 
     assert [one.rule.name for one in load(text).report] == ["tag-not-read"]
+
+
+def test_a_database_user_beside_resources_is_no_message_of_a_turn() -> None:
+    text = (
+        "kind: Playbook\nmetadata: {name: a, path: a/b}\nmcp:\n"
+        "  resources: [{name: r, type: http, spec: {url: 'http://x'}}]\n"
+        "workflow: [{step: start, type: postgres, host: h, user: planner, sql: select 1}]\n"
+    )
+
+    loaded = load(text)
+    run_passes(loaded, BUILT_IN)
+
+    assert not loaded.report.has()

@@ -43,7 +43,8 @@ def _users(draft: Draft) -> dict[str, list[str]]:
     users: dict[str, list[str]] = {}
     for node in draft.nodes.values():
         roots = {name for name in _roots(node) if name in known}
-        for message in node.settings["user"].value if "user" in node.settings else ():
+        said = node.settings.get("user") if node.type == "turn.model" else None
+        for message in said.value if said is not None else ():
             reference = read_reference(message.get("use") or "")
             if reference is not None and reference.kind == "resource":
                 roots.add(reference.name)
