@@ -170,7 +170,8 @@ def test_a_fault_in_quoted_code_stays_inside_the_text() -> None:
 
 def test_deep_chains_in_a_template_are_a_finding_and_no_fault() -> None:
     for chain in ("a" + " | d(a)" * 5_000, "a" + ".a" * 5_000, "(" * 400 + "a" + ")" * 400):
-        compiled(f"workload: {{a: '{{{{ {chain} }}}}'}}\n{START}")
+        loaded, plan = compiled(f"workload: {{a: '{{{{ {chain} }}}}'}}\n{START}")
+        assert (plan is None) == loaded.report.has()
 
 
 def test_no_control_character_reaches_the_terminal() -> None:

@@ -11,6 +11,7 @@ from noetl_mcp.compiler.draft import Draft, Placed
 from noetl_mcp.compiler.settings import check_settings
 from noetl_mcp.compiler.stray_keys import say_no_settings
 from noetl_mcp.diagnostics import Report
+from noetl_mcp.playbook.dialects.actions import CARE_KEYS
 from noetl_mcp.playbook.model import Action, Step
 from noetl_mcp.playbook.node import Path, weight
 from noetl_mcp.playbook.values import Model
@@ -18,22 +19,6 @@ from noetl_mcp.rules import names, reading, shape
 
 MOST_VALUES = 1_000_000
 STRUCTURE = ("router", "iterator", "sequence", "turn")
-_CARE = (
-    "auth",
-    "assert",
-    "retry",
-    "timeout",
-    "expect",
-    "confirm",
-    "writes",
-    "idempotent",
-    "check",
-    "save",
-    "limits",
-    "pool",
-    "cache",
-    "set",
-)
 Data = Mapping[str, Placed] | Placed | None
 
 
@@ -89,7 +74,7 @@ def settle(action: Action, at: Path, workbook: Workbook, called: str | None = No
         settings |= {
             key: Placed(value, (*place, "settings", key)) for key, value in layer.settings.items()
         }
-        care |= written_care(layer, place, _CARE)
+        care |= written_care(layer, place, CARE_KEYS)
         data = laid_over(data, layer.data, (*place, "data"))
     if "check" in care:
         care["check"] = _settled_check(layers, workbook)

@@ -25,11 +25,3 @@ def read_scalar(text: str) -> Scalar:
         return whole if _LEAST <= whole <= _MOST else text
     value = float(text)
     return text if value in (float("inf"), float("-inf")) else value
-
-
-def is_plain_safe(text: str) -> bool:
-    """Whether a text may be written without quotes and comes back as the same text."""
-    return bool(_SAFE.fullmatch(text)) and read_scalar(text) == text and text not in YES_AND_NO
-
-
-_SAFE = re.compile(r"[A-Za-z_./][\w./+*()=<>$^ -]*(?<! )|[0-9][\w.-]*")

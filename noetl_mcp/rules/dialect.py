@@ -45,7 +45,7 @@ KEYCHAIN = Rule(
     "keychain-not-read",
     "warning",
     "'keychain' is not read",
-    "store it with 'noetl-mcp credential set' and name it in 'auth', or use secrets.NAME",
+    "name a stored credential in 'auth', or use secrets.NAME",
 )
 VARS = Rule(
     "NP608",

@@ -24,8 +24,24 @@ OWN_INPUTS = {
     "shell": frozenset(("args",)),
 }
 ROUTERS = frozenset(("start", "end", "router"))
+CARE_KEYS = (
+    "auth",
+    "assert",
+    "retry",
+    "timeout",
+    "expect",
+    "confirm",
+    "writes",
+    "idempotent",
+    "check",
+    "save",
+    "limits",
+    "pool",
+    "cache",
+    "set",
+)
 ACTION_KEYS = frozenset(
-    [
+    (
         "name",
         "description",
         "type",
@@ -34,22 +50,9 @@ ACTION_KEYS = frozenset(
         "task",
         "tasks",
         "data",
-        "auth",
-        "assert",
-        "retry",
-        "timeout",
-        "expect",
-        "confirm",
-        "writes",
-        "idempotent",
-        "check",
-        "save",
-        "limits",
-        "pool",
-        "cache",
-        "set",
         "on_error",
-    ]
+        *CARE_KEYS,
+    )
 )
 _MEANINGLESS = ("pass", "output", "bind", "meta", "labels")
 
@@ -332,6 +335,7 @@ def leave_out(entries: Entries, reading: Reading) -> None:
 
 __all__ = [
     "ACTION_KEYS",
+    "CARE_KEYS",
     "INPUTS",
     "OWN_INPUTS",
     "ROUTERS",
