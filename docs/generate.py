@@ -1,6 +1,7 @@
 """Write the reference pages from the code: `python docs/generate.py`, or `--check` for stale ones.
 
 Each page is a function in `generator/` that returns Markdown. Nothing here knows what a page says.
+Pages of the reference that are written by hand do not bear the mark, and are left alone.
 """
 
 import sys
@@ -10,9 +11,11 @@ from pathlib import Path
 import click
 from generator.commands import cli_page
 from generator.keys import mcp_page, playbook_page
+from generator.markdown import MADE
 from generator.numbers import limits_page
 from generator.parts import plan_page, templates_page
 from generator.rules import rules_page
+from generator.settings import settings_page
 from generator.tasks import methods_page, save_targets_page, task_types_page
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -29,6 +32,7 @@ def pages() -> Mapping[str, str]:
         "playbook.md": playbook_page(),
         "rules.md": rules_page(),
         "save-targets.md": save_targets_page(),
+        "settings.md": settings_page(),
         "task-types.md": task_types_page(),
         "templates.md": templates_page(),
     }
@@ -36,10 +40,11 @@ def pages() -> Mapping[str, str]:
 
 
 def stale(folder: Path) -> list[str]:
-    """Return the pages that differ from the code, that are missing, or that nothing makes."""
+    """Return the pages that differ from the code, that are missing, or that nothing makes now."""
     made = pages()
     there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
-    return sorted(name for name in {*made, *there} if made.get(name) != there.get(name))
+    marked = {name for name, text in there.items() if MADE in text}
+    return sorted(name for name in {*made, *marked} if made.get(name) != there.get(name))
 
 
 @click.command()

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel
 
+from noetl_mcp.catalog.keys import KEY_VARIABLE
 from noetl_mcp.cli.main import COMMANDS, commands
 from noetl_mcp.compiler.compile import compile_playbook
 from noetl_mcp.compiler.scope import AFTER, ALWAYS, GLOBALS, LOOP
@@ -22,10 +23,14 @@ from noetl_mcp.playbook import care, expect, mcp_section, model
 from noetl_mcp.playbook.load import load
 from noetl_mcp.playbook.rendering.filters import all_filters, all_tests
 from noetl_mcp.rules.catalogue import CATALOGUE
+from noetl_mcp.settings import SETTINGS
 from noetl_mcp.tasks.contract import reads
+from noetl_mcp.tasks.gates import CODES
 from noetl_mcp.tasks.registry import BUILT_IN
 from noetl_mcp.tasks.save_targets import SAVE_TARGETS
 from noetl_mcp.tasks.settings_model import spellings
+from noetl_mcp.worker.bench import Bench
+from tests.postgres import database, postgres  # noqa: F401 - fixtures
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -36,7 +41,18 @@ PAGES = sorted(
     if "reference-parts" not in path.parts
 )
 DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
-PLAN_NAME = re.compile(r"plan [0-9a-f]{12}")
+LANGUAGE = {"validate", "compile", "explain", "graph", "migrate", "schema", "rules"}
+"""Commands that need no database."""
+VARIES = (
+    (re.compile(r"plan [0-9a-f]{12}"), "plan"),
+    (re.compile(r"\d+\.\d+ s\b"), "N s"),
+    (re.compile(r" +N s"), " N s"),
+    (re.compile(r"\|[ =]{8,}\|"), "|==|"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z)?"), "TIME"),
+    (re.compile(r"(?m)^✓ "), "done      "),  # as a terminal shows it
+    (re.compile(r"(?m) +$"), ""),
+)
+"""What is another one each time."""
 
 
 class Fence(NamedTuple):
@@ -80,11 +96,14 @@ WHOLE = [fence for fence in ALL if fence.language == "yaml" and A_WHOLE_ONE.sear
 def named_playbooks() -> Mapping[str, str]:
     """Playbooks that pages refer to by a file's name: that before the fence, or `metadata.name`."""
     found: dict[str, str] = {}
+    said: dict[str, str] = {}
     for fence in WHOLE:
-        said = re.fullmatch(r"`([\w.]+\.yaml)`:", fence.before)
+        file = re.fullmatch(r"`([\w.]+\.yaml)`:", fence.before)
         name = re.search(r"name: (\w+)", fence.text)
-        key = said[1] if said else f"{name[1]}.yaml" if name else fence.where
-        found.setdefault(key, fence.text)
+        if file is not None:
+            said.setdefault(file[1], fence.text)
+        found.setdefault(f"{name[1]}.yaml" if name else fence.where, fence.text)
+    found |= said
     doors = found["doors.yaml"]
     found["wrong.yaml"] = doors.replace("least_mm }}", "least }}").replace(
         "step: warn, when", "step: wran, when"
@@ -114,12 +133,40 @@ def test_a_playbook_on_a_page_compiles_or_breaks_the_rule_it_is_to_show(fence: F
     assert plan is not None
 
 
+NEEDS_NOTHING = {"router", "sequence", "iterator", "set", "noop", "python"}
+
+
+def needs_nothing_outside(fence: Fence) -> bool:
+    plan = compile_playbook(load(fence.text, fence.where), BUILT_IN)
+    return plan is not None and {step.type for step in plan.steps} <= NEEDS_NOTHING
+
+
+RUNS = [one for one in WHOLE if "Wrong" not in one.before and needs_nothing_outside(one)]
+
+
+@pytest.mark.parametrize("fence", RUNS, ids=lambda fence: fence.where)
+def test_a_playbook_on_a_page_runs_to_its_end_if_it_needs_nothing_outside(
+    fence: Fence,
+    tmp_path: Path,
+    database: str,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "page.yaml").write_text(fence.text + "\n")
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("NOETL_DSN", database)
+
+    done = CliRunner().invoke(commands, ["run", str(tmp_path / "page.yaml"), "--json"])
+
+    assert done.exit_code == 0, done.output
+    assert '"status": "completed"' in done.stdout
+
+
 def shown_commands() -> list[tuple[str, list[str]]]:
     found = []
     for fence in ALL:
         if fence.language not in ("sh", "console", "text", ""):
             continue
-        for line in fence.text.split("\n"):
+        for line in fence.text.replace("\\\n", " ").split("\n"):
             called = re.search(r"(?<![\w/-])(?:\S*/)?noetl-mcp (?!\S*:)(.*)", line)
             is_prompt = fence.language == "sh" or line.startswith("$ ")
             if called and is_prompt:
@@ -131,54 +178,110 @@ def shown_commands() -> list[tuple[str, list[str]]]:
 
 
 def test_every_command_that_is_shown_exists_with_its_options() -> None:
-    context = click.Context(commands, info_name="noetl-mcp", **commands.context_settings)
     wrong = []
     for where, words in shown_commands():
-        name, *rest = words
-        if name == "--version":
+        if words[0].startswith("-"):
+            known = {one for option in commands.params for one in option.opts}
+            wrong += [f"{where}: {one}" for one in words if one not in known | HELP]
             continue
-        command = commands.get_command(context, name)
+        command, rest = meant(words)
         if command is None:
-            wrong.append(f"{where}: {name}")
+            wrong.append(f"{where}: {' '.join(words)}")
             continue
-        known = {
-            one
-            for option in command.get_params(click.Context(command, context))
-            for one in option.opts
-        }
-        known |= {"-h", "--help"}
-        wrong += [
-            f"{where}: {name} {w}" for w in rest if w.startswith("-") and w not in {*known, "-"}
+        known = {one for option in command.params for one in (*option.opts, *option.secondary_opts)}
+        said = [
+            one.partition("=")[0] for one in until_dashes(rest) if re.match(r"--?[a-zA-Z]", one)
         ]
+        wrong += [f"{where}: {' '.join(words)}" for one in said if one not in known | HELP]
 
     assert len(shown_commands()) > 30
     assert wrong == []
 
 
+HELP = {"-h", "--help"}
+
+
+def meant(words: list[str]) -> tuple[click.Command | None, list[str]]:
+    """The command that words name, through groups, and the words that are left for it."""
+    context = click.Context(commands, info_name="noetl-mcp", **commands.context_settings)
+    command: click.Command | None = commands
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        inner = command.get_command(context, words[0])
+        if inner is None and command is not commands and command.invoke_without_command:
+            break
+        command, words = inner, words[1:]
+    return command, words
+
+
+def until_dashes(words: list[str]) -> list[str]:
+    """What stands before `--`: the rest is for another program."""
+    return words[: words.index("--")] if "--" in words else words
+
+
+def all_commands(
+    command: click.Command = commands, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, click.Command]]:
+    """Every command by its words, groups too."""
+    if not isinstance(command, click.Group):
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None, name
+        yield " ".join((*words, name)), inner
+        yield from all_commands(inner, (*words, name))
+
+
 CONSOLES = [fence for fence in ALL if fence.language == "console"]
+TALKING = sorted({fence.page for fence in CONSOLES})
 
 
-@pytest.mark.parametrize("fence", CONSOLES, ids=lambda fence: fence.where)
-def test_a_command_prints_what_the_page_shows(
-    fence: Fence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("page", TALKING, ids=lambda page: page.stem)
+def test_commands_print_what_a_page_shows(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     for name, text in named_playbooks().items():
         if re.fullmatch(r"[\w.]+", name):
             (tmp_path / name).write_text(text + "\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    prompt, _, expected = fence.text.partition("\n")
+    talks = [one for fence in CONSOLES if fence.page == page for one in talk(fence)]
+    if any(words[0] not in LANGUAGE for _, words, _ in talks):
+        monkeypatch.setenv("NOETL_DSN", request.getfixturevalue("database"))
 
-    done = CliRunner().invoke(commands, shlex.split(prompt.removeprefix("$ noetl-mcp ")))
+    for where, words, expected in talks:
+        done = CliRunner().invoke(commands, words)
+        assert said_as_shown(done.output, expected) is None, f"{where}: {' '.join(words)}"
 
-    printed = "\n".join(line.rstrip() for line in done.output.split("\n"))
-    printed = PLAN_NAME.sub("plan", printed)
-    at = 0
-    for piece in re.split(r"(?m)^…$", PLAN_NAME.sub("plan", expected)):
+
+def talk(fence: Fence) -> Iterator[tuple[str, list[str], str]]:
+    """The commands of a fence, each with what it is to print."""
+    for part in re.split(r"(?m)^\$ noetl-mcp ", fence.text)[1:]:
+        prompt, _, expected = part.partition("\n")
+        yield fence.where, shlex.split(prompt), expected
+
+
+def said_as_shown(output: str, expected: str) -> str | None:
+    """The first piece that was not printed, with what was; None when all was. `…` skips lines."""
+    printed, at = steady(output), 0
+    for piece in re.split(r"(?m)^…$", steady(expected)):
         place = printed.find(piece.strip("\n"), at)
-        assert place >= 0, f"not printed:\n{piece}\nbut:\n{printed}"
+        if place < 0:
+            return f"not printed:\n{piece}\nbut:\n{printed}"
         at = place + len(piece.strip("\n"))
+    return None
+
+
+def steady(text: str) -> str:
+    """A text without what is another one each time."""
+    for pattern, instead in VARIES:
+        text = pattern.sub(instead, text)
+    return text
 
 
 def test_the_reference_is_what_the_code_says_today(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +337,7 @@ def rows(page: str, section: str | None = None) -> set[str]:
     """The names in the first cells of the tables of a reference page, or of one section of it."""
     found, at = set[str](), ""
     for line in (REFERENCE / page).read_text().split("\n"):
-        at = line[3:] if line.startswith("## ") else at
+        at = line.lstrip("#").strip() if line.startswith("##") else at
         if line.startswith("| ") and section in (None, at):
             found |= set(re.findall(r"`([^`]+)`", line.split(" | ")[0]))
     return found
@@ -259,23 +362,49 @@ def test_every_rule_has_a_heading_and_a_page() -> None:
 
 
 def test_every_command_and_option_has_its_place() -> None:
-    context = click.Context(commands, info_name="noetl-mcp", **commands.context_settings)
-    for name in COMMANDS:
-        command = commands.get_command(context, name)
-        assert command is not None
+    found = list(all_commands())
+
+    assert {name for name, _ in found} >= set(COMMANDS)
+    for name, command in found:
         assert name in headings(REFERENCE / "cli.md")
+        assert command.help, f"{name} says nothing of itself"
         for option in command.params:
             if isinstance(option, click.Option):
                 assert set(option.opts) <= rows("cli.md", name)
 
 
-def test_every_variable_of_the_environment_has_its_place() -> None:
+def test_every_setting_and_variable_of_the_environment_has_its_place() -> None:
     code = "".join(path.read_text() for path in (ROOT / "noetl_mcp").rglob("*.py"))
+    told = headings(REFERENCE / "settings.md")
+    elsewhere = rows("cli.md", "Environment") | rows("settings.md", "Other variables")
 
     asked = set(re.findall(r"(?:environ\.get\(|environ\[|getenv\()\"(\w+)\"", code))
 
     assert asked
-    assert asked <= rows("cli.md", "Environment")
+    assert asked <= told | elsewhere
+    assert {*(setting.name for setting in SETTINGS), KEY_VARIABLE} <= told
+
+
+def test_every_code_of_a_gate_has_a_heading() -> None:
+    assert {f"`{code}`" for code in CODES} <= headings(DOCS / "how-to" / "gates.md")
+
+
+def test_every_kind_of_event_has_a_heading() -> None:
+    tables = (ROOT / "migrations" / "0001_tables.sql").read_text()
+
+    kinds = set(re.findall(r"\(\d+, '(\w+)'\)", tables))
+
+    assert len(kinds) > 30
+    assert kinds <= {heading.strip("`") for heading in headings(REFERENCE / "events.md")}
+
+
+def test_what_does_not_run_yet_is_told_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    not_yet = set(generated(monkeypatch, "generator.tasks").NOT_YET)
+    by_the_worker = {"set", "noop", "playbook", "wait", "approve", "callback"}
+
+    bench = Bench()
+
+    assert not_yet == {n for n in BUILT_IN if bench.task(n) is None} - by_the_worker
 
 
 def test_every_task_type_and_setting_has_its_place() -> None:

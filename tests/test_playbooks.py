@@ -1,14 +1,21 @@
-"""The examples are lessons, so each of them compiles without a word."""
+"""The examples are lessons: each compiles without a word, and runs if it needs nothing outside."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import orjson
 import pytest
+from click.testing import CliRunner
 
+from noetl_mcp.cli.main import commands
 from noetl_mcp.compiler.compile import compile_playbook
-from noetl_mcp.playbook.load import load_file
+from noetl_mcp.playbook.load import load, load_file
+from noetl_mcp.playbook.node import Json
 from noetl_mcp.tasks.registry import BUILT_IN
+from tests.postgres import database, postgres  # noqa: F401 - fixtures
 
-PLAYBOOKS = sorted((Path(__file__).parent.parent / "playbooks").glob("*.yaml"))
+FOLDER = Path(__file__).parent.parent / "playbooks"
+PLAYBOOKS = sorted(FOLDER.glob("*.yaml"))
 LESSONS = (
     "hello",
     "branch_and_join",
@@ -19,6 +26,44 @@ LESSONS = (
     "approve_before_write",
     "bounded_polling",
 )
+RESULTS: Mapping[str, Json] = {
+    "hello": {"greeting": "Hello, world!"},
+    "branch_and_join": ["W-101 is 50 mm too thin", "W-101 is 200 mm too tall"],
+    "iterate_with_tolerance": {
+        "rooms": 3,
+        "m2": 32.75,
+        "failed": [
+            {
+                "index": 2,
+                "code": "value-error",
+                "message": "ValueError: not enough values to unpack (expected 3, got 1)",
+            }
+        ],
+    },
+    "pipeline_and_saves": {"floors": 2},
+    "sub_playbook": ["Hello, Ada!", "Hello, Grace!", "Hello, Mary!"],
+}
+"""What each example gives that needs nothing outside."""
+OUTSIDE: Mapping[str, str] = {
+    "approve_before_write": "a Revit, whose steps do not run yet",
+    "ask_a_model": "a model, and turns do not run yet",
+    "seed_turn": "a model, and turns do not run yet",
+    "bounded_polling": "a server that takes jobs",
+    "retry": "a server that is busy now and then",
+}
+"""What the others need, which is why they are only compiled."""
+
+
+@pytest.fixture
+def noetl(
+    database: str,  # noqa: F811 - a fixture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> CliRunner:
+    """The command, with a database and a home of its own."""
+    monkeypatch.setenv("NOETL_DSN", database)
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    return CliRunner()
 
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
@@ -30,6 +75,27 @@ def test_an_example_compiles_and_nothing_is_wrong_with_it(path: Path) -> None:
     found = [f"{one.place.line} {one.rule.name}" for one in loaded.report if one.severity != "hint"]
     assert plan is not None, found
     assert found == []
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_an_example_that_needs_nothing_outside_runs_to_its_result(
+    name: str, noetl: CliRunner
+) -> None:
+    if name == "sub_playbook":
+        noetl.invoke(commands, ["run", str(FOLDER / "hello.yaml"), "--detach"])
+
+    done = noetl.invoke(commands, ["run", str(FOLDER / f"{name}.yaml"), "--json"])
+
+    told = orjson.loads(done.stdout)
+    assert told["error"] is None
+    assert told["status"] == "completed"
+    assert told["result"] == RESULTS[name]
+    assert done.exit_code == 0
+
+
+def test_every_example_is_run_or_has_a_reason_why_not() -> None:
+    assert {*RESULTS, *OUTSIDE} == {path.stem for path in PLAYBOOKS}
+    assert not {*RESULTS} & {*OUTSIDE}
 
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
@@ -47,8 +113,6 @@ def test_the_digest_of_a_plan_does_not_depend_on_how_the_text_is_laid_out() -> N
 
     one = compile_playbook(load_file(path), BUILT_IN)
     moved = path.read_text().replace("workflow:", "\n\n# another comment\n\nworkflow:")
-
-    from noetl_mcp.playbook.load import load
 
     other = compile_playbook(load(moved), BUILT_IN)
     assert text != moved

@@ -4,7 +4,12 @@ import re
 import tomllib
 from pathlib import Path
 
-from noetl_mcp.cli.main import COMMANDS
+import pytest
+from click.testing import CliRunner
+
+from noetl_mcp.cli.main import COMMANDS, commands
+from tests.postgres import database, postgres  # noqa: F401 - fixtures
+from tests.test_docs import steady
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -25,11 +30,28 @@ def test_the_two_commands_stand_there_to_be_copied() -> None:
     assert TESTS in lines
 
 
-def test_every_command_in_the_table_exists_and_every_command_is_in_the_table() -> None:
-    named = set(re.findall(r"(?m)^\| `noetl-mcp ([a-z]+)", README))
+def test_the_table_names_every_command_and_no_other() -> None:
+    table = [line for line in README.split("\n") if line.startswith("| ")]
 
-    assert named <= set(COMMANDS)
-    assert set(COMMANDS) - named == {"run"}, "run stands in the first command"
+    named = re.findall(r"\[`([\w-]+)`\]\(docs/reference/cli\.md#\1\)", "\n".join(table))
+
+    assert sorted(named) == sorted(COMMANDS)
+
+
+def test_the_first_command_prints_what_stands_behind_it(
+    tmp_path: Path,
+    database: str,  # noqa: F811 - a fixture
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    monkeypatch.setenv("NOETL_DSN", database)
+    shown = re.search(r"```text\n(✓ .+?)```", README, re.DOTALL)
+    assert shown is not None
+
+    done = CliRunner().invoke(commands, ["run", str(ROOT / "playbooks" / "hello.yaml")])
+
+    assert done.exit_code == 0
+    assert steady(done.output).strip() == steady(shown[1]).strip()
 
 
 def test_the_changelog_has_a_place_for_what_comes_next() -> None:
@@ -43,13 +65,14 @@ def test_the_changelog_has_a_place_for_what_comes_next() -> None:
 
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(one for extra in extras for one in extra)]
     lines = (ROOT / "constraints.txt").read_text().split("\n")
     pinned = {plain(line.partition("==")[0]) for line in lines if "==" in line}
 
     missing = {plain(re.split(r"[<>=!~\[ ;]", one)[0]) for one in wanted} - pinned
 
-    assert missing == set()
+    assert missing - {plain(project["name"])} == set(), "its own extras pin nothing"
 
 
 def plain(name: str) -> str:

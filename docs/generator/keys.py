@@ -94,9 +94,8 @@ def playbook_page() -> str:
         "Every key as it is written in v2. `needed` in the column of defaults means that the key "
         "must be there. A *template* is a text with `{{ }}` in it; a *condition* is `true`, "
         "`false` or a template. The older dialects are read too, see "
-        "[Move a NoETL playbook over](../how-to/move-over.md).\n\n"
-        "**Today the compiler reads, checks and plans all of this.** What a key does when a "
-        "playbook runs is what the plan asks of the runtime to come."
+        "[Move a NoETL playbook over](../how-to/move-over.md). A few things are planned and "
+        "[do not run yet](task-types.md#what-does-not-run-yet)."
     )
     sections = [_section(*one) for one in PLAYBOOK]
     return page("Playbook", intro, *sections[:2], _workload(), *sections[2:])
@@ -106,7 +105,8 @@ def mcp_page() -> str:
     """Return the page of every key of the `mcp:` section."""
     intro = (
         "Every key of `mcp:`. What a turn becomes is told in "
-        "[Ask a model](../how-to/ask-a-model.md)."
+        "[Ask a model](../how-to/ask-a-model.md). Turns "
+        "[do not run yet](task-types.md#what-does-not-run-yet)."
     )
     return page("The mcp section", intro, *(_section(*one) for one in MCP))
 

@@ -9,16 +9,28 @@ from pydantic import BaseModel
 from generator.markdown import number, page, table
 from generator.rules import link
 from noetl_mcp import diagnostics
+from noetl_mcp.broker.show import MOST_SHOWN
+from noetl_mcp.catalog import credentials
+from noetl_mcp.compiler import fitting
 from noetl_mcp.compiler.picture import png
 from noetl_mcp.playbook import source
 from noetl_mcp.playbook.mcp_section import ModelPreset, Turn
 from noetl_mcp.playbook.model import Metadata, Step
 from noetl_mcp.playbook.rendering import guards
+from noetl_mcp.queue.encode import LARGE
+from noetl_mcp.settings import _LONGEST_LEASE
+from noetl_mcp.tasks.python.pool import Habits
+from noetl_mcp.wire import exchange
+from noetl_mcp.worker import iterator
+from noetl_mcp.worker.engine import Terms
+from noetl_mcp.worker.waits import LONGEST
 
 _HEAD = """
-What is beyond a limit is refused and told; nothing is cut unseen. Limits of a run (how long a step
-may take, how large a result may be) come with the runtime. Limits of a single task type, such as
-`max_rows`, stand with its settings in [task types](task-types.md).
+What is beyond a limit is refused and told; nothing is cut unseen. Limits of a single task type,
+such as `max_rows`, stand with its settings in [task types](task-types.md).
+"""
+_RUNNING = """
+Texts are counted in characters, and every result, error and workload is kept as one text of JSON.
 """
 
 
@@ -59,12 +71,43 @@ def limits_page() -> str:
         _HEAD,
         "## Reading and compiling",
         table(("what", "most", "beyond it"), [(a, number(b), c) for a, b, c in reading]),
+        "## Running",
+        _RUNNING,
+        table(("what", "most", "beyond it"), _running()),
         "## Templates",
         table(("what", "most"), _numbered(rendering)),
         "## Pictures",
         "A larger picture is scaled down to this.",
         table(("what", "most"), _numbered(pictures)),
     )
+
+
+def _running() -> list[tuple[str, str, str]]:
+    """Return what bounds executions, workers, and what they keep."""
+    lease = f"{_LONGEST_LEASE:g}"
+    rows = (
+        ("bytes of a payload, or of an answer from outside", fitting.MOST_BYTES, "refused"),
+        ("levels inside each other in a payload", fitting.MOST_DEPTH, "refused"),
+        ("problems of a payload that are told at once", fitting.MOST_PROBLEMS, "the rest is not"),
+        ("characters of a text in a row", LARGE - 1, "kept apart, once, by its digest"),
+        ("levels inside each other in a result", 254, "the step fails with `not-json`"),
+        ("whole numbers in a result", "64 bits", "the step fails with `not-json`"),
+        ("items of one iterator", iterator.MOST, "the step fails with `too-many-items`"),
+        ("bytes of what a Python function returns", Habits().most_result_bytes, "it fails"),
+        ("bytes of an answer over HTTP, by default", exchange.MOST_BYTES, "`too-large`"),
+        ("seconds of an attempt over HTTP without `timeout`", exchange.WHOLE_SECONDS, "`timeout`"),
+        ("bytes of a credential", credentials.MOST_BYTES, "refused"),
+        ("steps that a worker process holds at once", Terms().waiting, "they stay in the queue"),
+        ("seconds of a lease (`NOETL_LEASE_SECONDS`), from 0.1", lease, "refused"),
+        ("seconds of a `wait`", f"{LONGEST:,.0f}", "ten years it is then"),
+        ("workers that a step may take with it", 2, "it is done alone, then a dead letter"),
+        ("characters of a result that is shown", MOST_SHOWN, "its size and beginning are shown"),
+    )
+    return [(what, _said(most), beyond) for what, most, beyond in rows]
+
+
+def _said(most: int | float | str) -> str:
+    return most if isinstance(most, str) else f"{most:,.0f}"
 
 
 def _numbered(rows: Iterable[tuple[str, int]]) -> list[tuple[str, str]]:

@@ -49,13 +49,22 @@ What a step, a workbook action, a tool or a resource may be. The settings stand 
 keys of a step, or under `settings`, or, for tools and resources, under `spec`. A key in brackets is
 a second spelling that is read as the first; two spellings of one key are an error.
 
-**Today the specs are there, the plugins are not:** the compiler checks settings, decides what
-writes and puts it into the plan. Nothing is carried out. What is said below about results of an
-attempt is what the plan asks of the runtime to come.
-
 An installed package can bring further types by the entry-point group `{ENTRY_POINTS}`; it names a
 `TaskSpec`. A built-in name cannot be taken.
 """
+
+_NOT_YET = """
+Everything in this reference is read, checked, planned, explained and drawn. A run carries out all
+of it but this:
+
+- steps and resources of the types {types}, and turns. Such a step fails with the code
+  `no-such-task` before anything is sent, and is not tried again. What stands here about their
+  results and outcomes is what they will keep to.
+- `cache` of a step, which is always done anew; `durability: relaxed` of a playbook, which is as
+  strict as any; `expose: mcp`.
+"""
+NOT_YET = ("jsonrpc", "mcp", "revit", "rhino", "floorplan", "shell", "transfer")
+"""Types that have a spec and no plugin."""
 
 
 def task_types_page() -> str:
@@ -70,6 +79,8 @@ def task_types_page() -> str:
         _INTRO,
         listed,
         _STRUCTURE,
+        "## What does not run yet",
+        _NOT_YET.format(types=codes(NOT_YET)),
         *map(_task, BUILT_IN.values()),
         "## Types that other servers know",
         f"These have no plugin here; {link('NP209')} says what to write instead.",
@@ -86,6 +97,7 @@ def _task(spec: TaskSpec) -> str:
     is_fixed = not spec.may_say_writes and spec.name in WRITES
     fixed = " `writes: false` cannot change that." if is_fixed else ""
     facts = [
+        *(["- It [does not run yet](#what-does-not-run-yet)."] if spec.name in NOT_YET else []),
         f"- Writes: {_writes(spec)}." + fixed,
         f"- `confirm`: {_CONFIRM[spec.confirmation]}.",
         f"- When the outcome of an attempt is unknown: {_OUTCOME[spec.unknown_outcome]}.",
@@ -141,7 +153,7 @@ def save_targets_page() -> str:
         "Where `save` can put a result. The keys that every save has stand in "
         "[playbook](playbook.md#save); what a storage needs stands beside them. A save to "
         "`event_log` stays with its step; every other one becomes a hidden step behind it, called "
-        "`STEP.save.1` and so on. Saving itself comes with the runtime."
+        "`STEP.save.1` and so on. See [Save results](../how-to/save-results.md)."
     )
     return page("Save targets", intro, *map(_target, SAVE_TARGETS.values()))
 

@@ -15,7 +15,29 @@ COMMANDS = {
     "explain": "Say what a playbook will do, or what a rule means.",
     "graph": "Draw the steps of a playbook.",
     "migrate": "Write a playbook of any dialect in the v2 form.",
-    "run": "Say what a playbook will do; running it comes with the runtime.",
+    "run": "Run a playbook: a file, or a path in the catalog.",
+    "submit": "Keep playbooks in the catalog.",
+    "catalog": "Look at the playbooks that are kept.",
+    "executions": "List executions, the newest first.",
+    "show": "Show how an execution, or one of its steps, stands.",
+    "why": "Say what an execution, or one of its steps, waits for.",
+    "events": "List what happened in an execution, or follow it.",
+    "ask": "Ask the log a question, by name or in SQL.",
+    "cancel": "End an execution and all that it started.",
+    "pause": "Let nothing further of an execution begin.",
+    "resume": "Let a paused execution go on.",
+    "retry": "Go on with an execution that failed or was cancelled.",
+    "rerun": "Start the same once more.",
+    "resolve": "Settle a step in doubt.",
+    "approve": "Say yes, or no, to a step that asks.",
+    "dead-letters": "List, retry or drop steps that ended their workers.",
+    "credential": "Keep credentials, sealed, under names that playbooks use.",
+    "db": "Run the embedded database, or see which one is used.",
+    "worker": "Take steps and do them, in some processes.",
+    "serve": "Serve the JSON API, and work.",
+    "token": "Make tokens for those who use the server from elsewhere.",
+    "status": "Say how the installation is.",
+    "doctor": "Look for everything that could be wrong with the installation.",
     "schema": "Print the JSON Schema of playbooks, plans or diagnostics.",
     "rules": "List everything that can be wrong.",
 }
@@ -32,7 +54,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"noetl_mcp.cli.{cmd_name}").command
+        module = cmd_name.replace("-", "_")
+        command: click.Command = import_module(f"noetl_mcp.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,14 +1,214 @@
-"""`run FILE`: until there is a runtime, the plan and a sentence."""
+"""`run PATH | FILE`: start a playbook, watch it, and work on it here when no worker is up."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from noetl_mcp.cli.reading import plan_of
-from noetl_mcp.compiler.explain import explain
+from noetl_mcp.cli.connecting import opened_home
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from noetl_mcp.assembly import Home
+    from noetl_mcp.compiler.payload import Problem
+    from noetl_mcp.compiler.plan import Plan
+    from noetl_mcp.playbook.load import Loaded
+    from noetl_mcp.starting import Order, Started
+
+_FILES = (".yaml", ".yml", ".json")
 
 
 @click.command("run")
-@click.argument("file")
-def command(file: str) -> None:
-    """Say what a playbook will do; running it comes with the runtime."""
-    click.echo(explain(plan_of(file)), nl=False)
-    click.echo("\nNothing was run: this version compiles playbooks and has no runtime yet.")
+@click.argument("playbook", metavar="PATH|FILE")
+@click.option("--set", "sets", multiple=True, metavar="K=V", help="A value; K:=JSON is JSON.")
+@click.option("--payload", metavar="FILE", help="Values in JSON or YAML; '-' is standard input.")
+@click.option("--version", type=click.IntRange(1), help="Which version of PATH; the latest else.")
+@click.option("--id", "key", metavar="KEY", help="The same key always gives the same execution.")
+@click.option("--dry-run", is_flag=True, help="Do what only reads, and send no write.")
+@click.option("--detach", is_flag=True, help="Start it and do not wait.")
+@click.option("--inline", is_flag=True, help="Work here, although workers are up.")
+@click.option("--priority", type=click.IntRange(-100, 100), default=0, help="Sooner when higher.")
+@click.option("--label", "labels", multiple=True, metavar="K=V", help="To find it by.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+def command(
+    playbook: str,
+    sets: tuple[str, ...],
+    payload: str | None,
+    version: int | None,
+    key: str | None,
+    dry_run: bool,
+    detach: bool,
+    inline: bool,
+    priority: int,
+    labels: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Run a playbook: a file, which is submitted first, or a path in the catalog.
+
+    Progress goes to standard error and the result to standard output. When no worker is up, the
+    work is done in this process. Exits with 1 when it is refused, fails or is cancelled.
+    """
+    loaded = _file(playbook, version)
+    if playbook == "-" and payload == "-":
+        raise click.UsageError("Standard input cannot give both the playbook and the payload.")
+    if detach and (dry_run or inline):
+        raise click.UsageError("--detach starts it and works on nothing.")
+    order = _order(sets, payload, key, priority, labels, as_json)
+    plan = _check(loaded, order, as_json) if loaded is not None else None
+    if dry_run:
+        from noetl_mcp.cli.dry_running import dry_run as try_it
+
+        raise click.exceptions.Exit(try_it(plan, playbook, version, order, as_json=as_json))
+    with opened_home() as home:
+        started = _start(home, loaded, playbook, version, order, as_json)
+        if detach:
+            _tell_started(started, as_json)
+            return
+        if not started.is_new and not as_json:
+            click.echo(f"execution {started.id} has this key; it is not started again", err=True)
+        from noetl_mcp.cli.waiting import wait_for
+
+        code = wait_for(home, started.id, as_json=as_json, inline=inline)
+    raise click.exceptions.Exit(code)
+
+
+def _file(playbook: str, version: int | None) -> "Loaded | None":
+    """Return the playbook that a file holds; None for a path in the catalog."""
+    is_file = playbook == "-" or Path(playbook).is_file()
+    if not is_file and not playbook.endswith(_FILES):
+        return None
+    if version is not None:
+        raise click.UsageError("--version is for a path in the catalog, not for a file.")
+    from noetl_mcp.cli.reading import load_argument
+
+    return load_argument(playbook)
+
+
+def _order(
+    sets: tuple[str, ...],
+    payload: str | None,
+    key: str | None,
+    priority: int,
+    labels: tuple[str, ...],
+    as_json: bool,
+) -> "Order":
+    from noetl_mcp.starting import Order
+
+    if key is not None and not key.strip():
+        raise click.UsageError("--id needs a key.")
+    named: dict[str, str] = {}
+    for label in labels:
+        name, sign, value = label.partition("=")
+        if not (sign and name):
+            raise click.UsageError(f"--label is K=V, not '{label}'.")
+        named[name] = value
+    values = _payload(payload, as_json) if payload is not None else {}
+    return Order(values, sets, key=key, priority=priority, labels=named)
+
+
+def _payload(source: str, as_json: bool) -> dict[str, Any]:
+    from noetl_mcp.compiler.payload import WrongPayload, read_payload
+
+    try:
+        with click.open_file(source, encoding="utf-8") as file:
+            return read_payload(file.read())
+    except OSError as error:
+        raise click.ClickException(f"cannot read '{source}': {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise click.ClickException(f"'{source}' is not text in UTF-8") from None
+    except WrongPayload as problem:
+        refuse(problem.problems, as_json)
+
+
+def _check(loaded: "Loaded", order: "Order", as_json: bool) -> "Plan":
+    """Refuse what does not compile, and values that do not fit, before a server is started."""
+    from noetl_mcp.compiler.compile import compile_playbook
+    from noetl_mcp.compiler.payload import WrongPayload, check_payload
+    from noetl_mcp.tasks.registry import known_tasks
+
+    plan = compile_playbook(loaded, known_tasks())
+    if plan is None:
+        from noetl_mcp.cli.printing import print_report
+
+        if as_json:
+            _print_refused([one.as_json() for one in loaded.report])
+        else:
+            print_report(loaded, err=True)
+        raise click.exceptions.Exit(1)
+    try:
+        problems = check_payload(plan.inputs, order.values(plan.inputs))[1]
+    except WrongPayload as problem:
+        problems = list(problem.problems)
+    if problems:
+        refuse(problems, as_json)
+    return plan
+
+
+def _start(
+    home: "Home",
+    loaded: "Loaded | None",
+    path: str,
+    version: int | None,
+    order: "Order",
+    as_json: bool,
+) -> "Started":
+    from noetl_mcp.broker import starts
+    from noetl_mcp.compiler import payload
+    from noetl_mcp.starting import NoSuchPlaybook, Starting, awaken
+
+    with home.connect("run") as connection:
+        starting = Starting(connection, home.world)
+        try:
+            if loaded is not None:
+                started = starting.file_and_start(loaded, order)
+            else:
+                started = starting.start(starting.find(path, version), [order])[0]
+        except (starts.WrongPayload, payload.WrongPayload) as problem:
+            refuse(problem.problems, as_json)
+        except NoSuchPlaybook as problem:
+            if as_json:
+                _print_refused(
+                    [{"name": "no-such-playbook", "severity": "error", "message": str(problem)}]
+                )
+                raise click.exceptions.Exit(1) from None
+            raise click.ClickException(f"{problem}, and there is no such file") from None
+    awaken(home.settings.broker, starting.pools)
+    return started
+
+
+def refuse(problems: "Sequence[Problem]", as_json: bool) -> NoReturn:
+    """Tell why nothing was started, and leave with 1."""
+    if as_json:
+        _print_refused([one.as_json() for one in problems])
+    else:
+        for one in problems:
+            click.echo(f"{one.code}: {one.text}", err=True)
+        click.echo("nothing was started", err=True)
+    raise click.exceptions.Exit(1)
+
+
+def _print_refused(diagnostics: "Sequence[Any]") -> None:
+    _print_json({"execution_id": None, "status": "refused", "diagnostics": list(diagnostics)})
+
+
+def _tell_started(started: "Started", as_json: bool) -> None:
+    if as_json:
+        _print_json(
+            {
+                "execution_id": str(started.id),
+                "playbook": started.path,
+                "version": started.version,
+                "status": "running",
+                "is_new": started.is_new,
+            }
+        )
+        return
+    click.echo(started.id)
+    click.echo(f"started; see how it goes on with: noetl-mcp show {started.id}", err=True)
+
+
+def _print_json(value: Any) -> None:
+    import orjson  # only here: every other use of the command does without it
+
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

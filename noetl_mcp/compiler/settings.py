@@ -75,7 +75,9 @@ def check_against(
         kept = {known.get(key, key): one for key, one in given.items() if key not in wrong}
         meant |= {known.get(key, key) for key in wrong}
     else:
-        kept = _placed(model, given, read.model_dump(exclude_unset=True, warnings=False))
+        kept = _placed(
+            model, given, read.model_dump(by_alias=True, exclude_unset=True, warnings=False)
+        )
     for group in groups:
         if not group & set(kept) and not group & meant:
             keys = ", ".join(sorted(group))
@@ -105,7 +107,7 @@ def _placed(model: type[Model], given: Settings, made: Mapping[str, Any]) -> dic
     kept: dict[str, Placed] = {}
     names = _canonical_keys(model)
     for name, value in made.items():
-        key = names[name]
+        key = names.get(name, name)  # a field that is written under another name already has it
         place = keys[key].at if key in keys else next(iter(given.values())).at[:-1]
         kept[key] = Placed(value, place)
     return kept

@@ -74,7 +74,10 @@ class WaitFor(SettingsModel):
     at_least_one_of: ClassVar[tuple[Group, ...]] = at_most_one_of
 
     for_: Duration | None = Field(
-        None, validation_alias=AliasChoices("for"), description="How long to wait."
+        None,
+        validation_alias=AliasChoices("for"),
+        serialization_alias="for",
+        description="How long to wait.",
     )
     until: Moment | None = Field(None, description="The time to wait for, with its zone.")
     event: Text | None = Field(None, description="The name of an event that is sent to us.")

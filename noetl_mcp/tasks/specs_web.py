@@ -76,7 +76,10 @@ class HttpSettings(Connection):
     method: Method = Field("GET", description="The verb; all but GET, HEAD and OPTIONS write.")
     params: Query | None = Field(None, description="The query: a map, a list of pairs, or a text.")
     json_body: Value = Field(
-        None, validation_alias=AliasChoices("json"), description="A body sent as JSON."
+        None,
+        validation_alias=AliasChoices("json"),
+        serialization_alias="json",
+        description="A body sent as JSON.",
     )
     form: Mapping | None = Field(None, description="A body sent as a form.")
     body: Text | None = Field(None, description="A body sent as this very text.")
@@ -164,7 +167,10 @@ class McpSettings(Connection):
     resource: Text | None = Field(None, description="The URI of a resource to read.")
     prompt: Text | None = Field(None, description="The prompt to get.")
     listing: Literal["tools", "resources", "prompts"] | None = Field(
-        None, validation_alias=AliasChoices("list"), description="What to list."
+        None,
+        validation_alias=AliasChoices("list"),
+        serialization_alias="list",
+        description="What to list.",
     )
     protocol_version: Text | None = Field(
         None, description="The protocol revision to speak; the newest of both when missing."

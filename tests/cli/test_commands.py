@@ -199,14 +199,6 @@ def test_every_command_has_a_help(command: str) -> None:
     assert "Usage" in ran.out
 
 
-def test_run_ends_in_explain_as_long_as_there_is_no_runtime() -> None:
-    ran = noetl("run", HELLO)
-
-    assert ran.code == 0
-    assert "greet (python)" in ran.out
-    assert "Nothing was run" in ran.out
-
-
 @pytest.mark.parametrize(
     ("form", "begins"),
     [("mermaid", "flowchart TD"), ("svg", "<svg"), ("text", "hello"), ("png", "\ufffdPNG")],

@@ -13,6 +13,7 @@ from jinja2.utils import missing
 
 from noetl_mcp.playbook.node import kind_of
 from noetl_mcp.playbook.rendering.secret import Secret
+from noetl_mcp.playbook.rendering.views import Named
 
 
 class Absent(StrictUndefined):
@@ -62,6 +63,8 @@ class Absent(StrictUndefined):
 
 
 def _lack(owner: object, name: object) -> str:
+    if isinstance(owner, Named):
+        return f"no '{name}' among {owner.called}"
     if isinstance(owner, Mapping):
         return f"no '{name}' in the map{_closest(str(name), owner)}"
     if isinstance(owner, (list, tuple)) and isinstance(name, int):
@@ -76,7 +79,7 @@ def _kind(owner: object) -> str:
 
 
 def _closest(name: str, owner: Mapping[object, object]) -> str:
-    keys = [key for key in owner if isinstance(key, str)]
+    keys = [key for key in owner.keys() if isinstance(key, str)]  # noqa: SIM118 - may be Items
     close = get_close_matches(name, keys[:1_000], n=1)
     return f", did you mean '{close[0]}'?" if close else ""
 

@@ -42,7 +42,7 @@ _OF_NUMBERS = frozenset({"is_integer"})
 _PADS = frozenset({"center", "ljust", "rjust", "zfill"})
 _OF_MAPS: Mapping[str, Callable[..., object]] = {
     "items": lambda values: list(values.items()),
-    "keys": lambda values: list(values),
+    "keys": lambda values: list(values.keys()),
     "values": lambda values: list(values.values()),
     "get": lambda values, key, default=None: values.get(key, default),
 }

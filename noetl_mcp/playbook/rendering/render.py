@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from traceback import walk_tb
-from typing import Any
+from typing import Any, Literal
 
 from jinja2 import Template, TemplateRuntimeError, TemplateSyntaxError, nodes, pass_context
 from jinja2.utils import missing
@@ -21,35 +21,52 @@ from noetl_mcp.playbook.rendering.guards import NESTED_LIMIT, Budget, TooMuch
 from noetl_mcp.playbook.rendering.methods import FAULTS
 from noetl_mcp.playbook.rendering.sandbox import ROUNDS, Code, Sandbox, Scope
 from noetl_mcp.playbook.rendering.secret import MASK, Secret, shown
-from noetl_mcp.playbook.rendering.spelling import prepare, sections, spelled
+from noetl_mcp.playbook.rendering.spelling import dotted, prepare, sections, spelled
 from noetl_mcp.playbook.rendering.syntax import Step, builds, lone_expression, path_of, read
+from noetl_mcp.playbook.rendering.views import View, bare
 from noetl_mcp.playbook.rendering.wording import PLAIN, Words, settled, word
 from noetl_mcp.playbook.values import is_template
 
 _FILE = "<template>"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _FAULTS = (*FAULTS, MemoryError)
+_THROUGH = {"text": None, "value": "settled", "made": "checked"}
+
+Gives = Literal["text", "path", "value", "made"]
 
 
 class RenderError(Exception):
-    """A template could not be rendered: which expression, and why."""
+    """A template could not be rendered: which expression, why, and where it stands if known."""
 
     def __init__(self, expression: str, reason: str) -> None:
         super().__init__(expression, reason)
         self.expression = expression
         self.reason = reason
+        self.at: tuple[str | int, ...] = ()
+        self.is_placed = False
+
+    def under(self, *keys: str | int) -> None:
+        """Note below which keys it stands; once all of the way is known, it stays so."""
+        if not self.is_placed:
+            self.at = (*keys, *self.at)
 
     def __str__(self) -> str:
-        return f"{self.expression}: {self.reason}"
+        place = f"{dotted(self.at)}: " if self.at else ""
+        return f"{place}{self.expression}: {self.reason}"
 
 
 class Renderer(ABC):
-    """A template made ready: call it with the names it can see."""
+    """A template made ready: call it with the names it can see.
 
-    __slots__ = ("text",)
+    `gives` says what comes out: a text, the value at the end of a path, any other value, or one
+    that the template put together and that may hold what JSON has not, such as a pair.
+    """
 
-    def __init__(self, text: str) -> None:
+    __slots__ = ("gives", "text")
+
+    def __init__(self, text: str, gives: Gives = "text") -> None:
         self.text = text
+        self.gives = gives
 
     @abstractmethod
     def __call__(self, scope: Mapping[str, object]) -> object:
@@ -77,7 +94,7 @@ class _Path(Renderer):
     def __init__(
         self, text: str, environment: Sandbox, root: nodes.Name, steps: list[Step]
     ) -> None:
-        super().__init__(text)
+        super().__init__(text, "path")
         self.environment = environment
         self.root = root.name
         self.steps = [_step(environment, node) for node in steps]
@@ -87,6 +104,8 @@ class _Path(Renderer):
             value: Any = scope[self.root]
             for key, look_up, path in self.steps:
                 value = value[key] if value.__class__ is dict else look_up(value, key, path)
+            if value.__class__ is View:
+                value = value.value
         except _FAULTS:
             value = missing  # told below, so that no error drags another one along
         return value if value.__class__ in PLAIN else self._slowly(scope)
@@ -99,7 +118,7 @@ class _Path(Renderer):
                 value = environment.undefined(name=self.root)
             for key, look_up, path in self.steps:
                 value = look_up(value, key, path)
-            return settled(value)
+            return settled(bare(value))
         except _FAULTS as error:
             reason = _reason(error)
         raise RenderError(self.text, reason)
@@ -114,15 +133,14 @@ def _step(environment: Sandbox, node: Step) -> tuple[str | int, Callable[..., An
 class _Compiled(Renderer):
     """Anything else, compiled to Python by Jinja."""
 
-    __slots__ = ("environment", "places", "single", "template")
+    __slots__ = ("environment", "places", "template")
 
     def __init__(self, text: str, environment: Sandbox, tree: nodes.Template) -> None:
-        super().__init__(text)
         lone = lone_expression(tree)
-        native = None if lone is None else ("checked" if builds(lone) else "settled")
-        code = Code(environment, native)
+        gives: Gives = "text" if lone is None else ("made" if builds(lone) else "value")
+        super().__init__(text, gives)
+        code = Code(environment, _THROUGH[gives])
         self.environment = environment
-        self.single = lone is not None
         self.template = _compiled(environment, tree, code)
         self.places = code.places
 
@@ -134,7 +152,7 @@ class _Compiled(Renderer):
         context = Scope(self.environment, names, budget, depth)
         try:
             pieces: Any = self.template.root_render_func(context)
-            return next(pieces) if self.single else self.environment.concat(pieces)
+            return next(pieces) if self.gives != "text" else self.environment.concat(pieces)
         except _FAULTS as error:
             expression, reason = self._place(error), _reason(error)
         raise RenderError(expression, reason)
@@ -257,4 +275,13 @@ def _rendered_secretly(context: Scope, template: Secret, names: Mapping[str, obj
     raise TemplateRuntimeError(failed)
 
 
-__all__ = ["RenderError", "Renderer", "compile_text", "environment", "parse", "prepare", "render"]
+__all__ = [
+    "Gives",
+    "RenderError",
+    "Renderer",
+    "compile_text",
+    "environment",
+    "parse",
+    "prepare",
+    "render",
+]

@@ -22,7 +22,8 @@ from noetl_mcp.playbook.rendering.guards import Budget, weight
 from noetl_mcp.playbook.rendering.methods import attribute_of, may_be_called, method_of_map
 from noetl_mcp.playbook.rendering.secret import Secret, shown
 from noetl_mcp.playbook.rendering.spelling import spelled
-from noetl_mcp.playbook.rendering.wording import Words, argument, checked, joined, settled, word
+from noetl_mcp.playbook.rendering.views import ITSELF, View, bare
+from noetl_mcp.playbook.rendering.wording import Words, checked, handed, joined, settled, word
 
 ROUNDS = " rounds"  # a filter no template can name; loops run through it
 
@@ -62,6 +63,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset(OPERATORS)
     context_class = Scope
+    bare = staticmethod(bare)
     word = staticmethod(word)
     settled = staticmethod(settled)
     checked = staticmethod(checked)
@@ -91,6 +93,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def attribute(self, value: Any, name: str, path: str) -> Any:
         """Return `value.name`: on a map the key and nothing else."""
+        if value.__class__ is View:
+            return self._around(value, name, path)
         if isinstance(value, Mapping):
             try:
                 return value[name]
@@ -103,8 +107,29 @@ class Sandbox(ImmutableSandboxedEnvironment):
         except LookupError:
             return Absent(obj=value, name=name, path=path)
 
+    def _around(self, view: View, name: str, path: str) -> Any:
+        """Return what stands under a name of a view: its first ones, its own, the fallbacks."""
+        own = view.value
+        found: Any = view.first.get(name, missing)
+        if found is missing:
+            is_map = isinstance(own, dict)
+            found = own.get(name, missing) if is_map else self.attribute(own, name, path)
+            if found is missing or isinstance(found, Absent):
+                found = missing
+                for more in view.fallbacks:
+                    if name in more:
+                        found = more[name]
+                        break
+        if found is missing:
+            return Absent(obj=own, name=name, path=path)
+        return view if found is ITSELF else found
+
     def item(self, value: Any, key: Any, path: str) -> Any:
         """Return `value[key]`, also for slices."""
+        if value.__class__ is View:
+            if isinstance(key, str):
+                return self._around(value, key, path)
+            value = value.value
         for part in (value, key):
             if isinstance(part, Undefined):
                 return part.further(path) if part is value and isinstance(part, Absent) else part
@@ -131,7 +156,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         for part in (item, container):
             if isinstance(part, Undefined):
                 part._fail_with_undefined_error()
-        context.budget.spend(0 if isinstance(container, dict) else weight(container))
+        context.budget.spend(0 if container.__class__ is dict else weight(container))
         if isinstance(item, Secret) and isinstance(container, str):
             item = shown(item)
         return item in container
@@ -164,8 +189,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateRuntimeError("only functions can be called, this is a value")
         if isinstance(function, Macro):
             return function(*given, **named)
-        named = {key: argument(value) for key, value in named.items()}
-        return function(*(argument(value) for value in given), **named)
+        named = {key: handed(value) for key, value in named.items()}
+        return function(*(handed(value) for value in given), **named)
 
 
 @pass_context
@@ -190,6 +215,7 @@ class Code(CodeGenerator):
         super().__init__(environment, None, None, optimized=False)
         self.native = native  # what a lone expression goes through, instead of `word`
         self.places: list[int] = []  # the line of code of each `{{ }}`, in order
+        self.is_inside = False  # of a path, whose beginning may be a view
         self.stream: StringIO = StringIO()
 
     def written(self) -> str:
@@ -212,22 +238,36 @@ class Code(CodeGenerator):
         self.visit(node, frame)
         self.write(")")
 
+    def visit_Name(self, node: nodes.Name, frame: Frame) -> None:
+        """Read a name; what has names around it is only looked into by a path."""
+        is_whole = node.ctx == "load" and not self.is_inside
+        self.write("environment.bare(" if is_whole else "")
+        super().visit_Name(node, frame)
+        self.write(")" if is_whole else "")
+
     def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:
         """Look up by our rules, telling the path."""
-        self.write("environment.attribute(")
-        self.visit(node.node, frame)
-        self.write(f", {node.attr!r}, {spelled(node)!r})")
+        is_whole = self._begin(node, "attribute", frame)
+        self.write(f", {node.attr!r}, {spelled(node)!r})" + ")" * is_whole)
 
     def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:
         """Look up by our rules, slices too."""
-        self.write("environment.item(")
-        self.visit(node.node, frame)
+        is_whole = self._begin(node, "item", frame)
         self.write(", ")
         if isinstance(node.arg, nodes.Slice):
             self._slice(node.arg, frame)
         else:
             self.visit(node.arg, frame)
-        self.write(f", {spelled(node)!r})")
+        self.write(f", {spelled(node)!r})" + ")" * is_whole)
+
+    def _begin(self, node: nodes.Getattr | nodes.Getitem, function: str, frame: Frame) -> bool:
+        """Write a lookup up to its key; say whether it ends a path."""
+        is_whole = not self.is_inside
+        self.write("environment.bare(" * is_whole + f"environment.{function}(")
+        self.is_inside = isinstance(node.node, (nodes.Name, nodes.Getattr, nodes.Getitem))
+        self.visit(node.node, frame)
+        self.is_inside = False
+        return is_whole
 
     def _slice(self, node: nodes.Slice, frame: Frame) -> None:
         self.write("slice(")

@@ -105,6 +105,15 @@ def _bracket(key: nodes.Expr) -> str:
     return f"[{key.value!r}]" if isinstance(key, nodes.Const) else f"[{spelled(key)}]"
 
 
+def dotted(at: tuple[str | int, ...]) -> str:
+    """Return the way to a value in a tree as it would be written: `input.rows[2]['a-b']`."""
+    parts = (
+        f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{part!r}]"
+        for part in at
+    )
+    return "".join(parts).removeprefix(".")
+
+
 def keep_returns(text: str) -> tuple[str, str]:
     """Return the template with carriage returns hidden from Jinja, and what stands for them."""
     if "\r" not in text:
@@ -154,6 +163,7 @@ def name_bare_keys(tree: nodes.Template) -> None:
 
 
 __all__ = [
+    "dotted",
     "keep_returns",
     "name_bare_keys",
     "name_moments",

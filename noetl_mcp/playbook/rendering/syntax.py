@@ -33,6 +33,7 @@ _BUILDING = (
     nodes.Mul,
     nodes.Call,
 )
+_PAIRING = frozenset({"dictsort", "groupby", "items", "map"})  # these may give pairs
 
 
 def read(environment: Environment, text: str) -> nodes.Template:
@@ -108,7 +109,10 @@ def _is_key(node: nodes.Expr) -> bool:
 
 def builds(node: nodes.Expr) -> bool:
     """Say whether an expression makes lists or maps of its own."""
-    return isinstance(node, _BUILDING) or any(node.find_all(_BUILDING))
+    if isinstance(node, _BUILDING) or any(node.find_all(_BUILDING)):
+        return True
+    filters = [node, *node.find_all(nodes.Filter)] if isinstance(node, nodes.Filter) else []
+    return any(one.name in _PAIRING for one in filters or node.find_all(nodes.Filter))
 
 
 __all__ = ["Step", "builds", "lone_expression", "path_of", "read"]

@@ -14,6 +14,7 @@ from jinja2.runtime import LoopContext
 
 from noetl_mcp.playbook.rendering.guards import DEPTH_LIMIT, TEXT_LIMIT, TooMuch, fits, within
 from noetl_mcp.playbook.rendering.secret import Secret
+from noetl_mcp.playbook.rendering.views import Items
 
 Words = str | Secret
 
@@ -63,12 +64,16 @@ def settled(value: object) -> object:
         return value
     if isinstance(value, Undefined):
         value._fail_with_undefined_error()
+    if isinstance(value, Items):
+        return value.plain
     if isinstance(value, (Iterator, range, tuple)) and not isinstance(value, LoopContext):
         return [settled(item) for item in value]
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, (int, float, list, Mapping)):
+    if isinstance(value, (int, float, list)):
         return value
+    if isinstance(value, Mapping):
+        return dict(value)
     raise TemplateRuntimeError(f"{_called(value)} is not a value")
 
 
@@ -77,6 +82,11 @@ def argument(value: Any) -> Any:
     if isinstance(value, (Iterator, Undefined)) and not isinstance(value, LoopContext):
         return settled(value)
     return value
+
+
+def handed(value: Any) -> Any:
+    """Return what may be kept by a function: an argument that is nothing but its value."""
+    return value.plain if isinstance(value, Items) else argument(value)
 
 
 def checked(value: object) -> object:
@@ -191,6 +201,7 @@ __all__ = [
     "Words",
     "argument",
     "checked",
+    "handed",
     "holds_secret",
     "joined",
     "json_text",

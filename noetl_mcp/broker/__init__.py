@@ -1,0 +1,1 @@
+"""What is next: executions and their steps, decided from plans and results."""

@@ -1,0 +1,163 @@
+"""Read how far an execution is, cheaply enough to ask again and again. Changes nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from noetl_mcp.broker.run import item_name
+from noetl_mcp.database import Connection, TupleRow, statements
+from noetl_mcp.queue.encode import decode
+from noetl_mcp.queue.lease import State, Status
+
+SQL = statements(__file__, "progress.sql")
+SETTLED = frozenset({State.DONE, State.FAILED, State.SKIPPED, State.CANCELLED, State.DEAD})
+
+
+class Standing(NamedTuple):
+    """How an execution stands; `halt` says why nothing further of it begins."""
+
+    status: int
+    outcome: int
+    path: str | None
+    version: int | None
+    plan: int
+    halt: int | None
+    started: datetime
+    ended: datetime | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has come to its end."""
+        return self.status != Status.RUNNING
+
+
+class Step(NamedTuple):
+    """One step as it stands now."""
+
+    idx: int
+    item: int
+    state: int
+    attempt: int
+    ready_at: datetime | None
+    began_at: datetime | None
+    ended_at: datetime | None
+    error: str | None
+    note: str | None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing more will come of it."""
+        return self.state in SETTLED
+
+    @property
+    def fault(self) -> Mapping[str, Any]:
+        """Its error, read."""
+        return decode(self.error) if self.error else {}
+
+    @property
+    def waits_for(self) -> Mapping[str, Any]:
+        """What it is parked for, read."""
+        said = decode(self.note) if self.note else {}
+        return said if isinstance(said, dict) else {}
+
+
+class Fan(NamedTuple):
+    """How far an iterator is."""
+
+    idx: int
+    total: int
+    ended: int
+    failed: int
+
+
+class Told(NamedTuple):
+    """A line that a step printed, or a retry."""
+
+    id: int
+    kind: int
+    idx: int
+    item: int
+    attempt: int | None
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of a plan's steps, and which of them the compiler added."""
+
+    names: Sequence[str]
+    hidden: frozenset[int]
+
+    def of(self, idx: int, item: int = 0) -> str:
+        """Return how a step is written: `each`, or `each[3]` for an item."""
+        said = item_name(item)
+        return self.names[idx] if said is None else f"{self.names[idx]}[{said}]"
+
+
+class Progress:
+    """Reads one execution through one connection."""
+
+    def __init__(self, connection: Connection[TupleRow], execution_id: int) -> None:
+        self.connection = connection
+        self.id = execution_id
+
+    def _rows(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        return self.connection.execute(SQL[name].encode(), {"id": self.id, **values}).fetchall()
+
+    def standing(self) -> Standing | None:
+        """Return how it stands; None when there is no such execution."""
+        rows = self._rows("execution")
+        return Standing(*rows[0]) if rows else None
+
+    def names(self, plan: int) -> Names:
+        """Return the names of its steps."""
+        steps = self._plan(plan)
+        hidden = frozenset(n for n, step in enumerate(steps) if step.get("hidden"))
+        return Names([step["name"] for step in steps], hidden)
+
+    def plan_pools(self, plan: int) -> tuple[str, ...]:
+        """Return the pools that its steps ask for, the usual one among them."""
+        said = (step.get("pool") for step in self._plan(plan))
+        return tuple(sorted({"", *(pool for pool in said if isinstance(pool, str))}))
+
+    def _plan(self, number: int) -> list[dict[str, Any]]:
+        rows = self._rows("plan", plan=number)
+        found: list[dict[str, Any]] = decode(rows[0][0])["steps"] if rows else []
+        return found
+
+    def steps(self) -> list[Step]:
+        """Return the steps outside of iterators, and those inside that wait for something."""
+        return [Step(*row) for row in self._rows("steps")]
+
+    def fans(self) -> list[Fan]:
+        """Return how far iterators are."""
+        return [Fan(*row) for row in self._rows("fans")]
+
+    def told(self, after: int) -> list[Told]:
+        """Return what was printed and tried again since an event."""
+        return [
+            Told(number, kind, idx, item, attempt, decode(data) if data else {})
+            for number, kind, idx, item, attempt, data in self._rows("told", after=after)
+        ]
+
+    def pools(self) -> set[str]:
+        """Return the pools in which steps wait."""
+        return {row[0] for row in self._rows("pools")}
+
+    def family(self) -> tuple[int, ...]:
+        """Return the execution and those that were started for it."""
+        return tuple(row[0] for row in self._rows("family"))
+
+    def last_words(self, idx: int, item: int, most: int) -> list[str]:
+        """Return what a step printed last, the oldest line first."""
+        rows = self._rows("last_words", idx=idx, item=item, most=most)
+        return [str(decode(row[0]).get("text", "")) for row in reversed(rows) if row[0]]
+
+
+def served(pools: Iterable[str]) -> set[str]:
+    """Return the names that people give to pools: without the mark of those that compute."""
+    return {pool.removesuffix("~") for pool in pools if not pool.startswith(("=", "!"))}
+
+
+__all__ = ["SETTLED", "Fan", "Names", "Progress", "Standing", "Step", "Told", "served"]

@@ -1,0 +1,292 @@
+"""Say what an execution, or one step of it, waits for: as data, and in a sentence.
+
+A token of another step, a permit, a time, a person, an answer, a child, a worker, somebody who
+paused it; or nothing, because it is done right now. Changes nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from noetl_mcp.broker.desk import Desk, word_of
+from noetl_mcp.broker.places import place, written
+from noetl_mcp.broker.program import Node, Program
+from noetl_mcp.broker.recount import Stand, stand_of, undecided
+from noetl_mcp.broker.show import moment
+from noetl_mcp.database import statements
+from noetl_mcp.queue.encode import decode
+from noetl_mcp.queue.lease import WIDTH, Halt, State, Status
+
+SQL = statements(__file__, "why.sql")
+MOST = 200
+LEAST_HEARD = timedelta(seconds=3)
+"""A worker that was heard of so lately is up, however short the lease is."""
+
+
+class Up(NamedTuple):
+    """A worker that is up."""
+
+    id: int
+    name: str | None
+    pools: tuple[str, ...]
+
+
+class _Step(NamedTuple):
+    """A step that is not settled."""
+
+    idx: int
+    item: int
+    state: int
+    note: str | None = None
+    owner: int | None = None
+    ready_at: datetime | None = None
+    leased_at: datetime | None = None
+    lane: int = 0
+    crashes: int = 0
+    error: str | None = None
+    due: datetime | None = None
+    listens: bool | None = None
+    is_answered: bool = False
+    token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What one step waits for: the kind of it, a sentence, and what the sentence is made of."""
+
+    step: str | None
+    kind: str
+    says: str
+    more: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the form that `--json` prints."""
+        return {"step": self.step, "waits_for": self.kind, "says": self.says, **self.more}
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look at an execution."""
+
+    desk: Desk
+    id: int
+    program: Program
+    halt: tuple[int, str | None, str | None, datetime] | None
+    workers: Sequence[Up]
+
+    def reason(self, step: _Step, kind: str, says: str, **more: Any) -> Reason:
+        name = written(self.program, step.idx, step.item)
+        return Reason(name, kind, f"'{name}' {says}", more)
+
+
+def why(desk: Desk, execution_id: int, step: str | None = None) -> list[Reason]:
+    """Return what an execution waits for; of one step also when it is another that it waits for."""
+    context = desk.context(execution_id)
+    program = desk.program(context.plan)
+    standing = desk.standing(execution_id)
+    if step is None and standing.status != Status.RUNNING:
+        says = f"execution {execution_id} is {standing.word}; it waits for nothing"
+        return [Reason(None, "nothing", says, {})]
+    halts = desk.ask(SQL, "halt", id=execution_id)
+    halt = (halts[0][0], halts[0][1], halts[0][2], halts[0][3]) if halts else None
+    look = _Look(desk, execution_id, program, halt, _workers(desk))
+    rows = [_Step(*row) for row in desk.ask(SQL, "steps", id=execution_id, most=MOST)]
+    if step is not None:
+        return _of_step(look, *place(program, step), {(r.idx, r.item): r for r in rows})
+    found = [] if look.halt is None else [_halted(look)]
+    found += [_waits(look, row) for row in rows if row.state != State.WAITING]
+    if not any(row.state != State.WAITING for row in rows):
+        found += [_waits(look, row) for row in rows]
+    return found
+
+
+def _workers(desk: Desk) -> list[Up]:
+    heard = max(LEAST_HEARD, desk.lease)
+    rows = desk.ask(SQL, "workers", lease=heard.total_seconds())
+    return [Up(number, name, tuple(pools)) for number, name, pools in rows]
+
+
+def _of_step(
+    look: _Look, node: Node, item: int, rows: Mapping[tuple[int, int], _Step]
+) -> list[Reason]:
+    """Follow what a step waits for back to where something happens, or should."""
+    pending, seen, found = [(node.idx, item)], set[tuple[int, int]](), list[Reason]()
+    stands = _stands(look, item)
+    if look.halt is not None:
+        found.append(_halted(look))
+    while pending and len(found) < MOST:
+        key = pending.pop(0)
+        if key in seen:
+            continue
+        seen.add(key)
+        row = rows.get(key)
+        if row is None and key[0] in stands and stands[key[0]].state != State.WAITING:
+            found.append(_settled(look, key, stands[key[0]]))
+            continue
+        row = row or _Step(*key, State.WAITING)
+        found.append(_waits(look, row, stands))
+        if row.state == State.WAITING:
+            sources = undecided(look.program, stands, key[0])
+            pending += [(source, item) for source in sources]
+            within = look.program.nodes[key[0]].within
+            if not sources and within is not None:
+                pending.append((within, item // WIDTH))
+    return found
+
+
+def _stands(look: _Look, item: int) -> dict[int, Stand]:
+    rows = look.desk.ask(SQL, "own", id=look.id, item=item)
+    return {idx: stand_of(state, extra, error) for idx, state, error, extra in rows}
+
+
+def _settled(look: _Look, key: tuple[int, int], stand: Stand) -> Reason:
+    word = State(stand.state).name.lower()
+    return look.reason(_Step(*key, stand.state), "nothing", f"is {word}; it waits for nothing")
+
+
+def _halted(look: _Look) -> Reason:
+    assert look.halt is not None
+    kind, reason, said_by, at = look.halt
+    who, since = f" by {said_by}" if said_by else "", moment(at)
+    if kind == Halt.PAUSED:
+        says = f"execution {look.id} was paused{who} at {since}; 'resume {look.id}' lets it go on"
+        return Reason(None, "paused", says, {"by": said_by, "since": since})
+    message = decode(reason).get("message") if reason else None
+    what = "failing" if kind == Halt.FAILING else "being cancelled"
+    says = f"execution {look.id} is {what}{': ' + message if message else ''}; nothing more begins"
+    return Reason(None, what.split()[-1], says, {"by": said_by, "since": since})
+
+
+def _waits(look: _Look, step: _Step, stands: Mapping[int, Stand] | None = None) -> Reason:
+    """Return what one step waits for."""
+    if step.state == State.WAITING:
+        return _for_tokens(look, step, _stands(look, step.item) if stands is None else stands)
+    if step.state == State.LEASED:
+        since = moment(step.leased_at)
+        says = f"runs on worker {step.owner} since {since}"
+        return look.reason(step, "nothing", says, worker=step.owner, since=since)
+    if step.state == State.IN_DOUBT:
+        return _for_resolution(look, step)
+    if step.state == State.RETRYING and step.due is not None:
+        due = moment(step.due)
+        return look.reason(step, "timer", f"failed and is tried again at {due}", until=due)
+    if step.state == State.PARKED:
+        return _for_what_parked(look, step)
+    return _for_worker(look, step)
+
+
+def _for_tokens(look: _Look, step: _Step, stands: Mapping[int, Stand]) -> Reason:
+    sources = undecided(look.program, stands, step.idx)
+    names = [written(look.program, idx, step.item) for idx in sources]
+    if not names:
+        return look.reason(step, "begin", "has not begun")
+    listed = ", ".join(f"'{name}'" for name in names)
+    return look.reason(step, "steps", f"waits for {listed}", steps=names)
+
+
+def _for_resolution(look: _Look, step: _Step) -> Reason:
+    said = decode(step.error) if step.error else {}
+    message = said.get("message") or "its worker was lost while it wrote"
+    name = written(look.program, step.idx, step.item)
+    says = (
+        f"is in doubt ({message}): look whether it was done, then"
+        f" 'resolve {look.id} {name} --accept RESULT', '--retry' or '--abort'"
+    )
+    return look.reason(step, "in_doubt", says, message=message)
+
+
+def _for_what_parked(look: _Look, step: _Step) -> Reason:
+    if step.is_answered:
+        return _for_worker(look, step, "has its answer and ")
+    kept = None
+    if look.program.nodes[step.idx].type != "iterator" and step.note is not None:
+        kept = decode(step.note)
+    note: Mapping[str, Any] = kept if isinstance(kept, dict) else {}
+    until = note.get("until")
+    bound = f", until {until}" if until else ""
+    if "approve" in note:
+        return _for_person(look, step, note["approve"], bound, until)
+    if "callback" in note:
+        message = note["callback"].get("message")
+        says = f"waits for an answer from outside{': ' + message if message else ''}{bound}"
+        return look.reason(step, "callback", says, token=step.token, until=until)
+    if "event" in note:
+        says = f"waits for event '{note['event']}'{bound}"
+        return look.reason(step, "event", says, event=note["event"], until=until)
+    if "child" in note:
+        return _for_child(look, step, int(note["child"]))
+    if until is not None:
+        return look.reason(step, "timer", f"waits until {until}", until=until)
+    return _for_items(look, step)
+
+
+def _for_person(
+    look: _Look, step: _Step, asked: Mapping[str, Any], bound: str, until: str | None
+) -> Reason:
+    who = asked.get("who") or []
+    person = " or ".join(who) or "a person"
+    name = written(look.program, step.idx, step.item)
+    says = f"waits for {person} to say yes or no{bound}: {asked.get('message')}"
+    more = {"who": who, "message": asked.get("message"), "until": until}
+    return look.reason(step, "person", f"{says} ('approve {look.id} {name}')", **more)
+
+
+def _for_child(look: _Look, step: _Step, child: int) -> Reason:
+    rows = look.desk.ask(SQL, "child", id=child)
+    word = word_of(*rows[0]) if rows else "gone"
+    says = f"waits for its child, execution {child}, which is {word} ('why {child}')"
+    return look.reason(step, "child", says, child=str(child), status=word)
+
+
+def _for_items(look: _Look, step: _Step) -> Reason:
+    rows = look.desk.ask(SQL, "fan", id=look.id, idx=step.idx, item=step.item)
+    if not rows:
+        return _for_worker(look, step)
+    total, handed, live = rows[0]
+    if live <= 0:
+        return _for_worker(look, step, "has all its items and ")
+    says = f"waits for its items: {handed - live} of {total} are over, {live} are at work"
+    return look.reason(step, "items", says, total=total, over=handed - live, at_work=live)
+
+
+def _for_worker(look: _Look, step: _Step, done: str = "") -> Reason:
+    """Say why nobody does a step that could be done."""
+    since = moment(step.ready_at)
+    if look.halt is not None:
+        return look.reason(step, "halt", f"{done}is ready, and nothing begins", since=since)
+    lanes = look.desk.ask(SQL, "lanes", ids=[step.lane])
+    _, queue, limits, maxes = lanes[0] if lanes else (0, "", [], [])
+    pool = queue.rpartition("@")[2] if limits else queue
+    serving = [one for one in look.workers if pool in one.pools]
+    named = pool.removesuffix("~")
+    if not serving:
+        which = f"takes steps of pool '{named}'" if named else "is up"
+        option = f" --pool {named}" if named else ""
+        says = f"{done}waits for a worker: none {which} ('noetl-mcp worker{option}')"
+        return look.reason(step, "worker", says, pool=named, since=since)
+    if limits:
+        return _for_permit(look, step, limits, maxes)
+    if step.state == State.READY and step.crashes >= 2:
+        says = f"{done}ended {step.crashes} workers and waits for one that does nothing else"
+        return look.reason(step, "worker", says, pool=named, since=since)
+    count = len(serving)
+    says = f"{done}is ready and waits for its turn; {count} worker{'s' * (count > 1)} may take it"
+    return look.reason(step, "turn", says, pool=named, since=since)
+
+
+def _for_permit(look: _Look, step: _Step, limits: Sequence[str], maxes: Sequence[int]) -> Reason:
+    rows = look.desk.ask(SQL, "holders", names=list(limits))
+    held: dict[str, list[str]] = {name: [] for name in limits}
+    for name, execution_id, idx, _, step_name in rows:
+        held[name].append(f"'{step_name or idx}' of execution {execution_id}")
+    full = [name for name, most in zip(limits, maxes, strict=True) if len(held[name]) >= most]
+    if not full:
+        return look.reason(step, "turn", "is ready and waits for its turn", limits=list(limits))
+    holders = [one for name in full for one in held[name]]
+    listed = ", ".join(holders[:5]) + (", …" if len(holders) > 5 else "")
+    says = f"waits for limit {', '.join(map(repr, full))}, held by {listed}"
+    return look.reason(step, "permit", says, limits=full, held_by=holders)
+
+
+__all__ = ["LEAST_HEARD", "Reason", "Up", "why"]

@@ -1,0 +1,1 @@
+"""Where it is kept: submitted playbooks, their versions and plans, and credentials."""

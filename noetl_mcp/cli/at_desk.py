@@ -1,0 +1,103 @@
+"""Open the desk for a command; what is not allowed becomes a sentence. Decides nothing."""
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from noetl_mcp.cli.connecting import opened_home
+
+if TYPE_CHECKING:
+    from noetl_mcp.assembly import Home
+    from noetl_mcp.broker.desk import By, Desk
+
+
+class ExecutionId(click.ParamType[int]):
+    """The number of an execution."""
+
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number that was written."""
+        text = str(value).strip()
+        if not (text.isascii() and text.isdigit()) or not 0 < int(text[:20]) < 2**63:
+            self.fail(f"'{value}' is not the number of an execution", param, ctx)
+        return int(text)
+
+
+EXECUTION = ExecutionId()
+
+
+@contextmanager
+def at_desk(purpose: str) -> "Iterator[Desk]":
+    """Yield a desk on the installation's database."""
+    with opened_home() as home, desk_of(home, purpose) as desk:
+        yield desk
+
+
+@contextmanager
+def desk_of(home: "Home", purpose: str) -> "Iterator[Desk]":
+    """Yield a desk; a refusal becomes a sentence and the exit code 1."""
+    from noetl_mcp.broker.desk import Desk
+    from noetl_mcp.broker.refusals import NotAllowed, Unknown
+
+    with home.connect(purpose) as connection:
+        try:
+            yield Desk(connection, world=home.world, lease=home.settings.lease)
+        except (NotAllowed, Unknown) as refusal:
+            raise click.ClickException(str(refusal)) from None
+
+
+def by() -> "By":
+    """Return who asks: the user of this machine."""
+    from noetl_mcp.broker.desk import By
+
+    try:
+        return By(getpass.getuser(), "cli")
+    except (KeyError, OSError):  # a user without a name
+        return By("somebody", "cli")
+
+
+def print_value(value: Any) -> None:
+    """Print a value as JSON."""
+    import orjson  # only here: every other use of the command does without it
+
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def table(rows: list[list[str]]) -> None:
+    """Print rows in columns that are as wide as they must be."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def short_time(moment: str | None) -> str:
+    """Return a time as it stands in a table: without fractions, in UTC."""
+    return "" if moment is None else moment[:19].replace("T", " ")
+
+
+def seconds_between(begin: str | None, end: str | None) -> str:
+    """Return how long something took."""
+    if begin is None or end is None:
+        return ""
+    from datetime import datetime
+
+    passed = datetime.fromisoformat(end) - datetime.fromisoformat(begin)
+    return f"{max(0.0, passed.total_seconds()):.2f} s"
+
+
+__all__ = [
+    "EXECUTION",
+    "ExecutionId",
+    "at_desk",
+    "by",
+    "desk_of",
+    "print_value",
+    "seconds_between",
+    "short_time",
+    "table",
+]

@@ -1,0 +1,89 @@
+"""`token create | list | revoke`: who may use the web face from elsewhere."""
+
+from datetime import timedelta
+
+import click
+
+from noetl_mcp.cli.connecting import opened_home
+
+_UNITS = {"h": 3600, "d": 86_400, "m": 60, "s": 1}
+
+
+@click.group("token")
+def command() -> None:
+    """Make tokens for programs and people that use the server from elsewhere.
+
+    A viewer looks, an operator starts and decides, an admin keeps keys. A token goes into the
+    header 'Authorization: Bearer TOKEN'.
+    """
+
+
+@command.command("create")
+@click.argument("name")
+@click.option(
+    "--role", type=click.Choice(("viewer", "operator", "admin")), default="viewer", help="May what."
+)
+@click.option("--lasts", metavar="TIME", help="How long: 12h, 30d; for ever when not said.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def create(name: str, role: str, lasts: str | None, as_json: bool) -> None:
+    """Make a token for NAME and print it, this once."""
+    from noetl_mcp.catalog.access import Tokens, WrongToken
+
+    duration = _duration(lasts)
+    with opened_home() as home, home.connect("token") as connection:
+        try:
+            token = Tokens(connection).create(name, role, duration)
+        except WrongToken as problem:
+            raise click.ClickException(str(problem)) from None
+    if as_json:
+        _print_json({"name": name, "role": role, "token": token})
+        return
+    click.echo(token)
+    click.echo("it is not shown again", err=True)
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool) -> None:
+    """List the tokens; none is shown itself."""
+    from noetl_mcp.catalog.access import Tokens
+
+    with opened_home() as home, home.connect("token") as connection:
+        found = Tokens(connection).list()
+    if as_json:
+        _print_json([one._asdict() for one in found])
+        return
+    if not found:
+        click.echo("there are none; make one with 'noetl-mcp token create'", err=True)
+    width = max((len(one.name) for one in found), default=0)
+    for one in found:
+        until = f"until {one.expires_at:%Y-%m-%d %H:%M}" if one.expires_at else "for ever"
+        word = until if one.holds else "revoked" if one.revoked_at else "expired"
+        click.echo(f"{one.name:<{width}}  {one.role:<8}  {word}")
+
+
+@command.command("revoke")
+@click.argument("name")
+def revoke(name: str) -> None:
+    """Let the token of NAME hold no longer."""
+    from noetl_mcp.catalog.access import Tokens
+
+    with opened_home() as home, home.connect("token") as connection:
+        if not Tokens(connection).revoke(name):
+            raise click.ClickException(f"there is no token '{name}' that holds")
+    click.echo(f"revoked '{name}'")
+
+
+def _duration(text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    unit = _UNITS.get(text[-1:], 0)
+    if not unit or not text[:-1].isdecimal() or not int(text[:-1]):
+        raise click.UsageError(f"--lasts is a number and h or d, such as 12h or 30d, not '{text}'.")
+    return timedelta(seconds=int(text[:-1][:9]) * unit)
+
+
+def _print_json(value: object) -> None:
+    import orjson  # only here: every other use of the command does without it
+
+    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,179 @@
+"""Wait for an execution in front of a person, and do its steps here when no worker is up.
+
+Shared by `run` and `retry --wait`. Starts nothing and retries nothing itself.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from noetl_mcp.cli.looking import Looking, Seen
+from noetl_mcp.cli.screen import Screen, screen
+from noetl_mcp.database import Error, NotReachable
+from noetl_mcp.worker.living import PASSING
+
+if TYPE_CHECKING:
+    from noetl_mcp.assembly import Home
+    from noetl_mcp.worker.lives import Lives
+
+STOPPED = 130
+_SOONEST, _LATEST = 0.01, 0.25
+_PATIENCE = 0.6
+"""A worker's absence counts when it lasts so long: one may be starting again."""
+
+
+def wait_for(home: "Home", execution_id: int, *, as_json: bool, inline: bool = False) -> int:
+    """Wait until an execution is over, tell how it ended, and return the exit code.
+
+    Progress goes to standard error; standard output gets the result, or with `as_json` exactly what
+    `show ID --json` prints. 0 when it completed, 1 when it failed or was cancelled, 130 when the
+    person stopped waiting. `inline` works here even when workers are up. Call it before there are
+    threads.
+    """
+    from noetl_mcp.cli.ending import tell_end
+
+    shown = screen(as_json=as_json)
+    waiting = Waiting(home, execution_id, shown, inline=inline)
+    try:
+        seen = asyncio.run(waiting.wait())
+    finally:
+        shown.close()
+    if seen is None:
+        return STOPPED
+    return tell_end(home, execution_id, seen, as_json=as_json)
+
+
+class Waiting:
+    """One wait for one execution."""
+
+    def __init__(self, home: "Home", execution_id: int, shown: Screen, *, inline: bool) -> None:
+        self.home = home
+        self.id = execution_id
+        self.screen = shown
+        self.inline = inline
+        self.looking = Looking(home, execution_id)
+        self._lives: Lives | None = None
+        self._manned_at = -_PATIENCE
+        self._stops = 0
+        self._stopped = asyncio.Event()
+        self._last: Seen | None = None
+        self._away = False
+
+    async def wait(self) -> Seen | None:
+        """Return the last look once it is over; None when the person stopped waiting."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        try:
+            async with AsyncExitStack() as crew:
+                seen = await self._until_over(crew)
+            self._told_what_is_left(seen)
+            return seen
+        finally:
+            self.looking.drop()
+
+    async def _until_over(self, crew: AsyncExitStack) -> Seen | None:
+        begun = time.monotonic()
+        while True:
+            seen = await self._look()
+            if seen is not None:
+                self._last = seen
+                self.screen.show(seen)
+                if seen.standing.is_over:
+                    return seen
+                await self._man(crew, seen)
+            passed = time.monotonic() - begun
+            pause = min(_LATEST, max(_SOONEST, passed / 20))
+            try:
+                await asyncio.wait_for(self._stopped.wait(), pause)
+            except TimeoutError:
+                continue
+            return None
+
+    async def _look(self) -> Seen | None:
+        """Look once; a database that is away is waited for."""
+        try:
+            seen = await asyncio.to_thread(self.looking.look)
+        except (Error, NotReachable) as problem:
+            self.looking.drop()
+            if not self._away:
+                why = " ".join(str(problem).split())
+                self.screen.say(f"the database does not answer; waiting for it: {why}")
+            self._away = True
+            await asyncio.sleep(_LATEST)
+            return None
+        if self._away:
+            self._away = False
+            self.screen.say("the database is back")
+        if seen is None:
+            raise click.ClickException(f"there is no execution {self.id}")
+        return seen
+
+    async def _man(self, crew: AsyncExitStack, seen: Seen) -> None:
+        """Work here when nobody else does."""
+        if self._lives is not None:
+            return
+        others = any(one.stays and "" in one.pools for one in seen.workers)
+        if others and not self.inline:
+            self._manned_at = time.monotonic()
+            return
+        if time.monotonic() - self._manned_at < _PATIENCE:
+            return
+        from noetl_mcp.cli.crew import working
+        from noetl_mcp.worker.lives import Grace
+
+        self._lives = await crew.enter_async_context(
+            working(
+                self.home,
+                name=f"{PASSING}{self.id}",
+                pools=await asyncio.to_thread(self._pools) if self.inline else (),
+                grace=Grace(timedelta(seconds=1)),
+                only=None if self.home.embedded else await asyncio.to_thread(self._family),
+            )
+        )
+
+    def _pools(self) -> tuple[str, ...]:
+        assert self._last is not None
+        return self.looking.progress.plan_pools(self._last.standing.plan)
+
+    def _family(self) -> tuple[int, ...]:
+        return self.looking.progress.family()
+
+    def _stop(self) -> None:
+        """Called when the person types Ctrl-C."""
+        self._stops += 1
+        if self._stops == 1:
+            self._stopped.set()
+            if self._lives is not None and self._lives.held:
+                self.screen.say(
+                    "finishing or handing back what runs here; Ctrl-C again stops it at once"
+                )
+            return
+        if self._stops > 2 or self._lives is None:
+            os._exit(STOPPED)
+        self._lives.hurry()
+
+    def _told_what_is_left(self, seen: Seen | None) -> None:
+        if seen is not None:
+            return
+        last = self._last
+        others = last is not None and any(one.stays and "" in one.pools for one in last.workers)
+        if others:
+            self.screen.say(
+                f"execution {self.id} goes on without you; see: noetl-mcp show {self.id}, "
+                f"end it with: noetl-mcp cancel {self.id}"
+            )
+            return
+        self.screen.say(
+            f"execution {self.id} is not over and nobody works on it now; "
+            "go on with: noetl-mcp worker --drain"
+        )
+
+
+__all__ = ["STOPPED", "Waiting", "wait_for"]

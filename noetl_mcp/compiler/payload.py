@@ -1,0 +1,283 @@
+"""Lay a submitted payload over a plan's inputs, and tell everything that does not fit at once.
+
+Renders nothing: a default that holds a template stays as it stands in the plan. Values from outside
+are never templates, whatever braces they hold.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from noetl_mcp.compiler.fitting import (
+    MOST_BYTES,
+    MOST_DEPTH,
+    Fitting,
+    Problem,
+    place_of,
+    unfit,
+    wanted,
+)
+from noetl_mcp.compiler.plan import LITERAL_MARK, TEMPLATE_MARK
+from noetl_mcp.compiler.workload import json_type
+from noetl_mcp.diagnostics import Report, closest, shorten
+from noetl_mcp.playbook.node import Json, Path, kind_of, plain
+from noetl_mcp.playbook.scalars import read_scalar
+from noetl_mcp.playbook.source import Source
+from noetl_mcp.playbook.source import read as read_yaml
+
+Inputs: TypeAlias = Sequence[Mapping[str, Any]]
+_MOST_NAMES = 20
+
+
+class WrongPayload(Exception):
+    """What was given cannot even be read; it brings the problems."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("; ".join(problem.text for problem in problems))
+        self.problems = problems
+
+
+def check_payload(
+    inputs: Inputs, payload: Mapping[str, Json]
+) -> tuple[dict[str, Json], list[Problem]]:
+    """Return the workload of an execution, and everything that is wrong with the payload.
+
+    For a declared variable null says that nothing is given. A whole number may be written with a
+    point, such as 2.0, and is kept without it.
+    """
+    problems = list(unfit(payload))
+    if problems:
+        return {}, problems
+    workload, fitting = dict(payload), Fitting()
+    _tell_strangers(inputs, payload, fitting)
+    for one in inputs:
+        name = str(one["name"])
+        if _is_given(one, payload):
+            workload[name] = fitting.value(payload[name], one.get("schema") or {}, (name,))
+            continue
+        workload[name] = _default(one)
+        if one.get("required") and workload[name] is None:
+            says = f"it is needed: {wanted(one.get('schema') or one)}"
+            fitting.say("missing", (name,), says)
+    return workload, fitting.problems
+
+
+def templated(inputs: Inputs, payload: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the variables in which `check_payload` leaves templates of the plan to be rendered."""
+    left = (one for one in inputs if not _is_given(one, payload))
+    return tuple(str(one["name"]) for one in left if _holds_template(one.get("default")))
+
+
+def set_value(text: str, inputs: Inputs) -> tuple[Path, Json]:
+    """Read what `--set` was given: `k=v`, `k.inside=v`, or `k:=JSON`."""
+    name, sign, written = text.partition("=")
+    is_json = name.endswith(":")
+    name = name.removesuffix(":").strip()
+    path = _parts(name, inputs)
+    if not sign or not all(path):
+        _refuse("not-a-setting", (), f"'{shorten(text)}' is not of the form NAME=VALUE")
+    if is_json:
+        return path, _read_json(written, path)
+    return path, _converted(written, _type_at(path, inputs))
+
+
+def with_values(
+    payload: Mapping[str, Json], values: Iterable[tuple[Path, Json]], inputs: Inputs
+) -> dict[str, Json]:
+    """Return a payload with values set inside, in their order.
+
+    What is set inside a map keeps the rest of that map: of the payload, or else of the default.
+    """
+    made = dict(payload)
+    for path, value in values:
+        name, inside = str(path[0]), path[1:]
+        if inside and name not in made:
+            declared = next((one for one in inputs if one["name"] == name), {})
+            if _holds_template(declared.get("default")):
+                says = "its default holds a template; set it as a whole"
+                _refuse("not-a-map", (name,), says)
+            made[name] = _default(declared)
+        made[name] = _put(made.get(name), inside, value, (name,))
+    return made
+
+
+def read_payload(text: str) -> dict[str, Json]:
+    """Read a payload from JSON or from YAML, whose scalars follow the rules of playbooks."""
+    text = text.removeprefix("\ufeff")
+    if len(text) > MOST_BYTES:
+        _refuse("too-large", (), f"it is too large; at most {MOST_BYTES:,} bytes are taken")
+    value: Json
+    try:
+        value = _read_json(text, ()) if text.lstrip()[:1] in ("{", "[") else _read_yaml(text)
+    except _NotJson:
+        value = _read_yaml(text)
+    if not isinstance(value, dict):
+        says = f"a map of names and values is needed, not {kind_of(value)}"
+        _refuse("not-a-map", (), says)
+    return value
+
+
+def _is_given(one: Mapping[str, Any], payload: Mapping[str, Json]) -> bool:
+    name = one["name"]
+    return name in payload and (payload[name] is not None or not one.get("declared"))
+
+
+def _default(one: Mapping[str, Any]) -> Json:
+    """Return the default of a variable: plain, or as in the plan where it holds templates."""
+    default = one.get("default")
+    return default if _holds_template(default) else _thawed(default)
+
+
+def _thawed(value: Any) -> Json:
+    if isinstance(value, dict):
+        inner = value.get(LITERAL_MARK, value)
+        return {key: _thawed(child) for key, child in inner.items()}
+    return [_thawed(child) for child in value] if isinstance(value, list) else value
+
+
+def _holds_template(value: Any) -> bool:
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, list):
+            stack.extend(one)
+        elif isinstance(one, dict) and LITERAL_MARK in one:
+            stack.extend(one[LITERAL_MARK].values())
+        elif isinstance(one, dict) and TEMPLATE_MARK in one:
+            return True
+        elif isinstance(one, dict):
+            stack.extend(one.values())
+    return False
+
+
+def _tell_strangers(inputs: Inputs, payload: Mapping[str, Json], fitting: Fitting) -> None:
+    """Tell names that the playbook does not have; one without a workload takes them all."""
+    names = [str(one["name"]) for one in inputs]
+    for name in payload if names else ():
+        if name in names:
+            continue
+        near = closest(name, names)
+        more = ", …" if len(names) > _MOST_NAMES else ""
+        listed = f"; it has {', '.join(names[:_MOST_NAMES])}{more}" if near is None else ""
+        fitting.say("unknown-name", (name,), f"the playbook has no such variable{listed}", near)
+
+
+def _parts(name: str, inputs: Inputs) -> Path:
+    """Split a dotted name; a variable whose own name has dots is one part."""
+    known = {str(one["name"]) for one in inputs}
+    parts = name.split(".")
+    for length in range(len(parts), 1, -1):
+        if ".".join(parts[:length]) in known:
+            return (".".join(parts[:length]), *parts[length:])
+    return tuple(parts)
+
+
+def _type_at(path: Path, inputs: Inputs) -> str | None:
+    """Return the declared type of what a path leads to, or that of its default."""
+    one: Mapping[str, Any] = next((one for one in inputs if one["name"] == path[0]), {})
+    schema: Any = one.get("schema") or {"type": one.get("type")}
+    default: Any = None if _holds_template(one.get("default")) else _default(one)
+    for part in path[1:]:
+        inner = schema.get("properties") if isinstance(schema, dict) else None
+        schema = inner.get(part) if isinstance(inner, dict) else None
+        default = default.get(part) if isinstance(default, dict) else None
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return str(kind) if kind is not None else json_type(default)
+
+
+def _converted(text: str, kind: str | None) -> Json:
+    """Return a text as a value of a type; one that does not look like it stays text."""
+    if kind not in ("integer", "number", "boolean", "array", "object"):
+        return text
+    if kind in ("array", "object"):
+        try:
+            value = _read_yaml(text)
+        except WrongPayload:
+            return text
+        return value if value is None or json_type(value) == kind else text
+    value = read_scalar(text.strip())
+    is_wanted = isinstance(value, bool) == (kind == "boolean") and not isinstance(value, str)
+    return value if value is None or is_wanted else text
+
+
+def _put(into: Json, inside: Path, value: Json, at: Path) -> Json:
+    if not inside:
+        return value
+    part, rest = inside[0], inside[1:]
+    if into is None or isinstance(into, dict):
+        made = dict(into or {})
+        made[str(part)] = _put(made.get(str(part)), rest, value, (*at, part))
+        return made
+    index = str(part)
+    if isinstance(into, list) and index.isdecimal() and int(index[:9]) < len(into):
+        number = int(index[:9])
+        return [
+            _put(one, rest, value, (*at, number)) if n == number else one
+            for n, one in enumerate(into)
+        ]
+    says = f"there is no '{shorten(index)}' in {kind_of(into)}"
+    _refuse("not-a-map", at, says)
+
+
+class _NotJson(Exception):
+    """A text is not JSON; it may be something else."""
+
+
+def _read_json(text: str, path: Path) -> Json:
+    """Read JSON; of a payload as a whole another form is tried when it is none."""
+    try:
+        value: Json = json.loads(text, object_pairs_hook=_map, parse_constant=_no_number)
+    except RecursionError:
+        _refuse("too-deep", path, f"it is more than {MOST_DEPTH} levels deep")
+    except ValueError as error:
+        if not path:
+            raise _NotJson from None
+        _refuse("not-json", path, f"what follows ':=' is not JSON: {shorten(str(error))}")
+    return value
+
+
+def _map(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = Counter(key for key, _ in pairs)
+        double = keys.most_common(1)[0][0]
+        _refuse("double-key", (), f"'{shorten(double)}' stands more than once in one map")
+    return made
+
+
+def _no_number(word: str) -> NoReturn:
+    _refuse("not-json", (), f"{word} is no number here")
+
+
+def _read_yaml(text: str) -> Json:
+    source = Source("", text)
+    report = Report(source)
+    read_yaml(source, report)
+    wrong = [one for one in report if one.severity == "error"]
+    if wrong:
+        said = ((one.place.line, one.place.column, one.message) for one in wrong)
+        raise WrongPayload(
+            *(
+                Problem("not-readable", (), f"line {line}, column {column}: {message}")
+                for line, column, message in said
+            )
+        )
+    return None if source.root is None else plain(source.root)
+
+
+def _refuse(code: str, path: Path, says: str) -> NoReturn:
+    raise WrongPayload(Problem(code, path, says))
+
+
+__all__ = [
+    "Inputs",
+    "Problem",
+    "WrongPayload",
+    "check_payload",
+    "place_of",
+    "read_payload",
+    "set_value",
+    "templated",
+    "with_values",
+]

@@ -1,0 +1,150 @@
+"""Start playbooks for the faces: from the catalog or from a text, one or many, each key once.
+
+What does not fit is refused before anything is written. Waits for no execution.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from noetl_mcp.broker.program import Program
+from noetl_mcp.broker.records import Begin, Records
+from noetl_mcp.broker.run import World
+from noetl_mcp.broker.starts import Starts
+from noetl_mcp.catalog.catalog import Catalog, Kept
+from noetl_mcp.compiler.payload import set_value, with_values
+from noetl_mcp.database import Connection, TupleRow
+from noetl_mcp.playbook.load import Loaded
+from noetl_mcp.queue.encode import decode, encode
+from noetl_mcp.tasks.registry import known_tasks
+
+MOST_PROGRAMS = 200
+LEAST_PRIORITY, MOST_PRIORITY = -100, 100
+
+
+class NoSuchPlaybook(Exception):
+    """The catalog has no such playbook, or no such version of it."""
+
+
+class Started(NamedTuple):
+    """An execution that was asked for; `is_new` says whether this started it."""
+
+    id: int
+    is_new: bool
+    path: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be started with what."""
+
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    sets: Sequence[str] = ()
+    """Values to lay over the payload, as `--set` takes them."""
+    key: str | None = None
+    priority: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    on_end: str | None = None
+
+    def values(self, inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the whole payload; raise compiler.payload.WrongPayload for an unreadable value."""
+        return with_values(self.payload, (set_value(one, inputs) for one in self.sets), inputs)
+
+
+class Starting:
+    """Starts executions through one connection; plans that it knows are kept ready."""
+
+    def __init__(
+        self,
+        connection: Connection[TupleRow],
+        world: World | None = None,
+        programs: dict[int, Program] | None = None,
+    ) -> None:
+        self.connection = connection
+        self.catalog = Catalog(connection, known_tasks())
+        self.records = Records(connection)
+        self.starts = Starts(self.records, world)
+        self.pools: set[str] = set()
+        """Where the steps of what was started will wait."""
+        self._programs: dict[int, Program] = {} if programs is None else programs
+
+    def submit(self, loaded: Loaded) -> Kept:
+        """Keep a playbook; raise catalog.Broken when it does not compile."""
+        return self.catalog.submit(loaded)
+
+    def find(self, path: str, version: int | None = None) -> Kept:
+        """Return a playbook of the catalog; raise NoSuchPlaybook with the nearest name."""
+        found = self.records.playbook(path, version)
+        if found is not None:
+            return Kept(path, found[1], found[0], "", is_new=False)
+        from noetl_mcp.diagnostics import closest
+
+        versions = [row[0] for row in self.catalog.versions(path)]
+        if versions:
+            raise NoSuchPlaybook(
+                f"playbook '{path}' has no version {version}, only 1-{versions[0]}"
+            )
+        near = closest(path, [row[0] for row in self.catalog.paths()])
+        more = f"; did you mean '{near}'?" if near else ""
+        raise NoSuchPlaybook(f"playbook '{path}' is not in the catalog{more}")
+
+    def file_and_start(self, loaded: Loaded, order: Order) -> Started:
+        """Submit a playbook and start it, both or neither."""
+        with self.connection.transaction():
+            return self.start(self.submit(loaded), [order])[0]
+
+    def start(self, kept: Kept, orders: Sequence[Order]) -> list[Started]:
+        """Start executions of one playbook; raise WrongPayload when one of them does not fit."""
+        program = self.program(kept.plan_id)
+        begins = [self._begin(program, kept, order) for order in orders]
+        found = self.starts.start(begins)
+        self.pools.update(node.lane.pool.removesuffix("~") for node in program.nodes)
+        return [Started(number, new, kept.path, kept.version) for number, new in found]
+
+    def _begin(self, program: Program, kept: Kept, order: Order) -> Begin:
+        return self.starts.prepare(
+            program,
+            order.values(program.plan["inputs"]) if order.sets else order.payload,
+            version=kept.version,
+            priority=order.priority,
+            key=order.key,
+            labels=encode(dict(order.labels)) if order.labels else None,
+            on_end=order.on_end,
+        )
+
+    def program(self, plan: int) -> Program:
+        """Return a plan made ready; read once."""
+        found = self._programs.get(plan)
+        if found is None:
+            if len(self._programs) >= MOST_PROGRAMS:
+                self._programs.clear()
+            found = Program(decode(self.records.plan(plan)), self.catalog.tasks, plan)
+            self._programs[plan] = found
+        return found
+
+
+def seal_of(secret: bytes) -> str:
+    """Return the text from which workers and faces derive the same tokens."""
+    return secret.hex()
+
+
+def awaken(broker: str, pools: Collection[str]) -> None:
+    """Tell a fleet whose hints do not come from Postgres that there is work in pools."""
+    if broker == "postgres" or not pools:
+        return
+    from noetl_mcp.worker.pool import announce  # only here: it loads dramatiq
+
+    announce(broker, pools)
+
+
+__all__ = [
+    "LEAST_PRIORITY",
+    "MOST_PRIORITY",
+    "NoSuchPlaybook",
+    "Order",
+    "Started",
+    "Starting",
+    "awaken",
+    "seal_of",
+]

@@ -1,0 +1,1 @@
+"""User Python in interpreters of its own: reused while nothing changes, ended when in doubt."""

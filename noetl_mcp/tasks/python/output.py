@@ -1,0 +1,74 @@
+"""What a program prints, cut into lines for the log; a bound on it shows. Reads no descriptor."""
+
+from codecs import IncrementalDecoder, getincrementaldecoder
+from collections.abc import Callable, Iterable
+
+from noetl_mcp.playbook.rendering.secret import MASK
+
+LONGEST_LINE = 16_384
+_decoder = getincrementaldecoder("utf-8")
+
+
+def hidden(text: str, secrets: Iterable[str]) -> str:
+    """Return a text with every secret in it masked."""
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    return text
+
+
+class Output:
+    """The lines of one call, on both streams; beyond `most` bytes they are only counted."""
+
+    __slots__ = ("_dropped", "_left", "_log", "_open", "_secrets")
+
+    def __init__(
+        self, log: Callable[[str, str], None], most: int, secrets: Iterable[str] = ()
+    ) -> None:
+        self._log = log
+        self._left = most
+        self._dropped = 0
+        self._secrets = tuple(sorted(filter(None, secrets), key=len, reverse=True))
+        self._open: dict[str, _Stream] = {}
+
+    def feed(self, name: str, data: bytes) -> None:
+        """Take what came on a stream and log the lines that are whole."""
+        kept = data[: self._left]
+        self._left -= len(kept)
+        self._dropped += len(data) - len(kept)
+        stream = self._open.setdefault(name, _Stream())
+        for line in stream.lines(kept):
+            self._say(line, name)
+
+    def close(self) -> None:
+        """Log what has no line end, and how much was dropped."""
+        for name, stream in self._open.items():
+            if rest := stream.rest():
+                self._say(rest, name)
+        if self._dropped:
+            self._log(f"… {self._dropped:,} more bytes were printed and dropped", "stderr")
+
+    def _say(self, line: str, stream: str) -> None:
+        self._log(hidden(line, self._secrets).replace("\0", "�"), stream)
+
+
+class _Stream:
+    """One stream, decoded; bytes that are no text are shown as such."""
+
+    __slots__ = ("_decoder", "_rest")
+
+    def __init__(self) -> None:
+        self._decoder: IncrementalDecoder = _decoder("replace")
+        self._rest = ""
+
+    def lines(self, data: bytes) -> list[str]:
+        *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
+        if len(self._rest) > LONGEST_LINE:
+            lines.append(self._rest)
+            self._rest = ""
+        return [line.removesuffix("\r") for line in lines]
+
+    def rest(self) -> str:
+        return self._rest + self._decoder.decode(b"", final=True)
+
+
+__all__ = ["LONGEST_LINE", "Output", "hidden"]

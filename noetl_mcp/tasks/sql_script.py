@@ -1,0 +1,158 @@
+"""Make ready what a call says to a database: its statements with their parameters in place.
+
+Refuses scripts that begin or end transactions themselves, for the step decides that. Opens nothing.
+"""
+
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from noetl_mcp.playbook.rendering.secret import MASK
+from noetl_mcp.tasks.calls import Call, Failed, Statement
+from noetl_mcp.tasks.sql_pieces import Token, first_words, refused, tokens
+from noetl_mcp.tasks.sql_text import parts, put_together, secrets_of, split, unused_mark
+
+Spots = Sequence[Token]
+Look = Callable[[Spots, int], tuple[object] | None]
+
+_NOT_BEFORE = frozenset(("word", "number", "name", "text"))
+_ENDS = frozenset(("ABORT", "BEGIN", "COMMIT", "END", "ROLLBACK", "START"))
+
+
+class Script(Protocol):
+    """The settings that say what is said to a database."""
+
+    @property
+    def params(self) -> object: ...
+
+
+def script(call: Call) -> tuple[Statement, ...]:
+    """Return the statements of a call, with `params` in their places."""
+    settings: Script = call.settings
+    statements = tuple(call.sql) or decoded(getattr(settings, "sql_b64", None) or ())
+    if not statements:
+        raise refused("there is no statement to send")
+    for number, statement in enumerate(statements, 1):
+        refuse_control(statement.text, number)
+    return with_params(statements, settings.params)
+
+
+def decoded(scripts: Sequence[str]) -> tuple[Statement, ...]:
+    """Return the statements of scripts in base64, in which nothing is rendered."""
+    found: list[Statement] = []
+    for one in scripts:
+        try:
+            text = b64decode("".join(one.split()), validate=True).decode()
+        except ValueError:
+            raise refused("the SQL is not the base64 form of a text") from None
+        found += split(text)
+    return tuple(found)
+
+
+def refuse_control(text: str, number: int) -> None:
+    """Refuse a statement that begins or ends a transaction."""
+    words = first_words(text)
+    if words[:1] == ("ROLLBACK",) and "TO" in words[:3]:
+        return
+    if (words and words[0] in _ENDS) or words[:2] == ("PREPARE", "TRANSACTION"):
+        raise refused(
+            f"statement {number} is {words[0]}: leave transactions to the step, which is one as a "
+            "whole; with 'transaction: false' each statement is one"
+        )
+    if words[:1] == ("SET",) and "TRANSACTION" in words:
+        raise refused(f"statement {number} changes the transaction: use 'isolation' and 'writes'")
+
+
+def with_params(statements: Sequence[Statement], params: object) -> tuple[Statement, ...]:
+    """Return the statements with parameters in their places: `:name` of a map, `%s` of a list."""
+    if params is None:
+        return tuple(statements)
+    if isinstance(params, Mapping):
+        return tuple(
+            _filled(one, lambda spots, at: _named(spots, at, params)) for one in statements
+        )
+    if not isinstance(params, list):
+        raise refused("'params' is neither a map nor a list")
+    rest = iter(params)
+    made = tuple(_filled(one, lambda spots, at: _listed(spots, at, rest)) for one in statements)
+    if left := sum(1 for _ in rest):
+        raise refused(f"'params' has {left} more than there are %s places")
+    return made
+
+
+def _filled(statement: Statement, look: Look) -> Statement:
+    """Put values where `look` finds places of two tokens; those bound before stay."""
+    mark = unused_mark(statement.text)
+    spots = list(tokens(mark.join(parts(statement)), mark))
+    bound, pieces, values = iter(statement.values), list[str | None](), list[object]()
+    at = 0
+    while at < len(spots):
+        found = None if spots[at].kind == "place" else look(spots, at)
+        if spots[at].kind == "place":
+            values.append(next(bound))
+        elif found:
+            values.append(found[0])
+            at += 1
+        else:
+            pieces.append(spots[at].text)
+            at += 1
+            continue
+        pieces.append(None)
+        at += 1
+    return put_together(pieces, values)
+
+
+def _named(spots: Spots, at: int, params: Mapping[str, object]) -> tuple[object] | None:
+    """Return the value of a `:name`; a cast, a slice or the key of a struct is none."""
+    if spots[at].text != ":" or at + 1 == len(spots) or spots[at + 1].kind != "word":
+        return None
+    if at and (spots[at - 1].kind in _NOT_BEFORE or spots[at - 1].text in (":", "]", ")")):
+        return None
+    name = spots[at + 1].text
+    if name in params:
+        return (params[name],)
+    if sum({"[": 1, "]": -1}.get(spot.text, 0) for spot in spots[:at]) > 0:
+        return None  # the upper bound of a slice, a[:n]
+    raise refused(f"'params' has no '{name}' for :{name}")
+
+
+def _listed(spots: Spots, at: int, rest: Iterator[object]) -> tuple[object] | None:
+    """Return the next value for a `%s`."""
+    if spots[at].text != "%" or at + 1 == len(spots) or spots[at + 1].text != "s":
+        return None
+    for value in rest:
+        return (value,)
+    raise refused("'params' has fewer values than there are %s places")
+
+
+def secrets_in(statements: Sequence[Statement]) -> frozenset[str]:
+    """Return the secret texts among the values, so that no message shows them."""
+    return secrets_of(value for one in statements for value in one.values) - {""}
+
+
+def masked(text: str, secrets: frozenset[str]) -> str:
+    """Return a message in which no secret can be read."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return text
+
+
+def too_many(most: int, *, done: bool = False) -> Failed:
+    """Return the failure of an answer with more rows than are allowed."""
+    said = f"the answer has more than {most:,} rows; ask for less, or raise 'max_rows'"
+    said += "; the statement itself was carried out" if done else ""
+    return Failed("too-many-rows", said, retriable=False)
+
+
+__all__ = [
+    "Look",
+    "Script",
+    "Spots",
+    "decoded",
+    "masked",
+    "refuse_control",
+    "script",
+    "secrets_in",
+    "too_many",
+    "with_params",
+]

@@ -1,0 +1,198 @@
+"""Start executions over the web, one or many, and look at them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from noetl_mcp.broker import listing, show, why
+from noetl_mcp.broker.desk import Desk
+from noetl_mcp.catalog.catalog import Kept
+from noetl_mcp.playbook.load import load
+from noetl_mcp.starting import (
+    LEAST_PRIORITY,
+    MOST_PRIORITY,
+    Order,
+    Started,
+    Starting,
+)
+from noetl_mcp.web.desks import Station
+from noetl_mcp.web.faults import Fault, told
+from noetl_mcp.web.stream import events
+from noetl_mcp.web.talk import MOST_BATCH, Door, Talk, needed, whole, word, yes
+
+MOST_AT_ONCE = 100_000
+_ORDER = ("payload", "key", "priority", "labels", "on_end", "set")
+_WHICH = ("path", "content", "version")
+
+
+async def start(talk: Talk) -> Response:
+    """Start one execution."""
+    body = await talk.body(*_WHICH, *_ORDER)
+    order = order_of(body)
+    pools: set[str] = set()
+
+    def work(station: Station) -> Started:
+        starting = station.starting
+        with _audited(talk, station.desk, "start", body), station.connection.transaction():
+            found = starting.start(_playbook(starting, body), [order])[0]
+        pools.update(starting.pools)
+        return found
+
+    started = await talk.ask(work)
+    talk.desks.awaken(pools)
+    where = f"/api/executions/{started.id}"
+    return told(
+        {
+            "execution_id": str(started.id),
+            "playbook": started.path,
+            "version": started.version,
+            "is_new": started.is_new,
+        },
+        201 if started.is_new else 200,
+        Location=where,
+    )
+
+
+async def start_many(talk: Talk) -> Response:
+    """Start many executions of one playbook, all or none."""
+    body = await talk.body(*_WHICH, "executions", most=MOST_BATCH)
+    asked = body.get("executions")
+    if not isinstance(asked, list) or not asked:
+        raise Fault(400, "missing", "'executions' must be a list that is not empty")
+    if len(asked) > MOST_AT_ONCE:
+        raise Fault(413, "too-many", f"at most {MOST_AT_ONCE:,} executions are started at once")
+    pools: set[str] = set()
+
+    def work(station: Station) -> list[Started]:
+        orders = [order_of(_map(one, f"executions[{n}]")) for n, one in enumerate(asked)]
+        starting = station.starting
+        with _audited(talk, station.desk, "start", body), station.connection.transaction():
+            found = starting.start(_playbook(starting, body), orders)
+        pools.update(starting.pools)
+        return found
+
+    started = await talk.ask(work)
+    talk.desks.awaken(pools)
+    return told(
+        {
+            "playbook": started[0].path,
+            "version": started[0].version,
+            "execution_ids": [str(one.id) for one in started],
+            "new": sum(one.is_new for one in started),
+        },
+        201,
+    )
+
+
+async def list_all(talk: Talk) -> Response:
+    """List executions, the newest first."""
+    query = talk.query("status", "path", "label", "parent", "roots", "before", "limit")
+    status = query.get("status")
+    if status is not None and status not in listing.WORDS:
+        raise Fault(400, "wrong-value", f"there is no status '{status}'", allowed=listing.WORDS)
+    labels = dict(_label(one) for one in talk.request.query_params.getlist("label"))
+    wanted = listing.Filter(
+        status,
+        query.get("path"),
+        labels,
+        whole(query["parent"], "'parent'") if "parent" in query else None,
+        yes(query.get("roots"), "roots"),
+    )
+    before = whole(query["before"], "'before'") if "before" in query else None
+    most = whole(query.get("limit", listing.PAGE), "'limit'", most=listing.MOST)
+    found = await talk.ask(lambda at: listing.executions(at.desk, wanted, before=before, most=most))
+    return told(found)
+
+
+async def look(talk: Talk) -> Response:
+    """Show one execution with its steps."""
+    items = yes(talk.query("items").get("items"), "items")
+    number = talk.number
+    return told(await talk.ask(lambda at: show.show(at.desk, number, items=items)))
+
+
+async def look_at_step(talk: Talk) -> Response:
+    """Show everything that is known of one step."""
+    items = yes(talk.query("items").get("items"), "items")
+    number, step = talk.number, str(talk.request.path_params["step"])
+    return told(await talk.ask(lambda at: show.show_step(at.desk, number, step, items=items)))
+
+
+async def reasons(talk: Talk) -> Response:
+    """Say what an execution, or one step of it, waits for."""
+    number, step = talk.number, talk.query("step").get("step")
+    found = await talk.ask(lambda at: why.why(at.desk, number, step))
+    return told([one.as_json() for one in found])
+
+
+def order_of(body: Mapping[str, Any]) -> Order:
+    """Return what is to be started with what; refuse values of the wrong kind."""
+    for name in body:
+        if name not in (*_ORDER, *_WHICH):
+            raise Fault(400, "unknown-field", f"there is no field '{name[:100]}'", allowed=_ORDER)
+    sets = body.get("set")
+    if sets is not None and not (isinstance(sets, list) and all(isinstance(s, str) for s in sets)):
+        raise Fault(400, "wrong-value", "'set' must be a list of texts such as 'k=v'")
+    labels = _map(body.get("labels"), "labels")
+    if not all(isinstance(value, str) for value in labels.values()):
+        raise Fault(400, "wrong-value", "'labels' must be a map of texts")
+    key = word(body.get("key"), "key")
+    if key is not None and not key.strip():
+        raise Fault(400, "wrong-value", "'key' must not be empty")
+    return Order(
+        _map(body.get("payload"), "payload"),
+        sets or (),
+        key=key,
+        priority=whole(
+            body.get("priority", 0), "'priority'", least=LEAST_PRIORITY, most=MOST_PRIORITY
+        ),
+        labels=labels,
+        on_end=word(body.get("on_end"), "on_end"),
+    )
+
+
+def _playbook(starting: Starting, body: Mapping[str, Any]) -> Kept:
+    content = word(body.get("content"), "content")
+    if content is not None:
+        if body.get("path") is not None or body.get("version") is not None:
+            raise Fault(400, "wrong-value", "'content' says which playbook; leave 'path' out")
+        return starting.submit(load(content, "<content>"))
+    version = body.get("version")
+    return starting.find(
+        needed(body.get("path"), "path"), None if version is None else whole(version, "'version'")
+    )
+
+
+def _audited(talk: Talk, desk: Desk, action: str, body: Mapping[str, Any]) -> Any:
+    target = str(body.get("path") or "<content>")[:500]
+    return desk.audited(talk.by, action, target, sorted(body))
+
+
+def _map(value: Any, what: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Fault(400, "wrong-value", f"'{what}' must be a JSON object")
+    return value
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise Fault(400, "wrong-value", "'label' is written name=value")
+    return name, value
+
+
+_ONE = "/api/executions/{number}"
+DOORS = (
+    Door("GET", "/api/executions", "viewer", list_all, "List executions, the newest first."),
+    Door("POST", "/api/executions", "operator", start, "Start an execution."),
+    Door("POST", "/api/executions/batch", "operator", start_many, "Start many, all or none."),
+    Door("GET", _ONE, "viewer", look, "Show an execution with its steps."),
+    Door("GET", f"{_ONE}/steps/{{step}}", "viewer", look_at_step, "Show one step."),
+    Door("GET", f"{_ONE}/why", "viewer", reasons, "Say what it waits for."),
+    Door("GET", f"{_ONE}/events", "viewer", events, "Its events: a list, or as they come."),
+)
+
+__all__ = ["DOORS", "MOST_AT_ONCE", "order_of"]

@@ -1,0 +1,130 @@
+"""Stand before every route: which host was meant, who sent the browser, who asks and what he may.
+
+A page of another site can make a browser send requests here, and a name can be made to lead here:
+so the Host must be one of ours, and an Origin must be the very host that was asked. Lets nobody in
+from elsewhere without a token.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from noetl_mcp.catalog.access import Holder
+from noetl_mcp.web.faults import Fault, refused
+from noetl_mcp.wire.addresses import is_local
+
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+HEALTH = "/health"
+CALLBACKS = "/api/callbacks/"
+"""Whoever comes to these needs no token: it is told nothing, or brings a token of its own."""
+
+
+class Caller(NamedTuple):
+    """Who asks, and what he may."""
+
+    who: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Whom the guard lets in."""
+
+    hosts: frozenset[str] = LOCAL_NAMES
+    any_address: bool = False
+    """Whether a host that is an address is let through; a name that leads here never is."""
+    tokens: bool = False
+    """Whether everybody needs a token."""
+
+
+def policy_for(host: str, more: tuple[str, ...] = (), *, tokens: bool = False) -> Policy:
+    """Return the policy of a server at an address; from elsewhere everybody needs a token."""
+    names = {name.lower() for name in more}
+    if is_local(host):
+        return Policy(LOCAL_NAMES | names | {host}, tokens=tokens)
+    own = {socket.gethostname().lower(), socket.getfqdn().lower()}
+    anywhere = host in ("0.0.0.0", "::", "")
+    return Policy(LOCAL_NAMES | names | own | {host}, any_address=anywhere, tokens=True)
+
+
+class Guard:
+    """Checks each request, and says who asks."""
+
+    def __init__(
+        self, app: ASGIApp, policy: Policy, known: Callable[[str], Awaitable[Holder | None]]
+    ) -> None:
+        self.app = app
+        self.policy = policy
+        self.known = known
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            scope.setdefault("state", {})["caller"] = await self._checked(scope)
+        except Fault as fault:
+            await refused(fault)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    async def _checked(self, scope: Scope) -> Caller:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if not self._is_ours(name_of(host)):
+            raise Fault(
+                421,
+                "wrong-host",
+                f"this server is not '{name_of(host)[:100]}'; "
+                "start it with --allow-host for another name",
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+            raise Fault(403, "wrong-origin", "a page of another site may not ask here")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            navigates = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
+            if not navigates:
+                raise Fault(403, "wrong-origin", "a page of another site may not ask here")
+        return await self._caller(scope, headers)
+
+    def _is_ours(self, name: str) -> bool:
+        if name in self.policy.hosts:
+            return True
+        if not self.policy.any_address:
+            return False
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    async def _caller(self, scope: Scope, headers: Headers) -> Caller:
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        if token and kind.lower() == "bearer":
+            holder = await self.known(token.strip())
+            if holder is None:
+                raise Fault(401, "unknown-token", "the token is not known, or holds no longer")
+            return Caller(holder.name, holder.role)
+        if scope["path"] == HEALTH or str(scope["path"]).startswith(CALLBACKS):
+            return Caller("somebody", "viewer")
+        if self.policy.tokens:
+            raise Fault(
+                401, "no-token", "send a token: Authorization: Bearer … ('noetl-mcp token create')"
+            )
+        return Caller("local", "admin")
+
+
+def name_of(host: str) -> str:
+    """Return the name or the address in a Host header, without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.rpartition(":")[0].lower() if ":" in host else host.lower()
+
+
+__all__ = ["Caller", "Guard", "Policy", "name_of", "policy_for"]

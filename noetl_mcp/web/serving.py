@@ -1,0 +1,49 @@
+"""Serve the application on a socket until told to stop. Binds no address but the given one."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+DRAIN_SECONDS = 5
+MOST_AT_ONCE = 1_000
+
+
+async def serve(app: ASGIApp, listening: socket.socket, left: asyncio.Event) -> None:
+    """Answer requests until `left` is set; those under way get a moment to end."""
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+    server = _Server(config)
+
+    async def leave() -> None:
+        await left.wait()
+        server.should_exit = True
+
+    leaving = asyncio.create_task(leave())
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        leaving.cancel()
+        listening.close()
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever runs it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take none."""
+        yield
+
+
+__all__ = ["serve"]

@@ -1,0 +1,174 @@
+"""One request and what answers it: who asks, what was sent, a desk to work at. Knows no route."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from noetl_mcp.broker.desk import By
+from noetl_mcp.catalog.access import may
+from noetl_mcp.diagnostics import closest
+from noetl_mcp.web.desks import Desks, Station
+from noetl_mcp.web.faults import KNOWN, Fault, fault_of, refused
+from noetl_mcp.web.guard import Caller
+
+MOST_BODY = 16 * 1024 * 1024
+MOST_BATCH = 128 * 1024 * 1024
+_LARGE = 256 * 1024
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Talk:
+    """A request that came past the guard."""
+
+    request: Request
+    desks: Desks
+    caller: Caller
+
+    @property
+    def by(self) -> By:
+        """Who asks, as it is written down."""
+        return By(self.caller.who, "web")
+
+    @property
+    def number(self) -> int:
+        """The execution that the path names."""
+        return whole(self.request.path_params["number"], "the number of an execution")
+
+    async def ask(self, doing: Callable[[Station], T]) -> T:
+        """Do something at a desk; what only reads may be done twice."""
+        return await self.desks.ask(doing, reads=self.request.method == "GET")
+
+    async def body(self, *keys: str, most: int = MOST_BODY) -> dict[str, Any]:
+        """Return the map that was sent; refuse keys that are not among those expected."""
+        value = await self.value(most=most)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise Fault(400, "not-a-map", "the body must be a JSON object")
+        for key in value:
+            if key not in keys:
+                near = closest(key, keys)
+                more = f"; did you mean '{near}'?" if near else ""
+                message = f"there is no field '{key[:100]}'{more}"
+                raise Fault(400, "unknown-field", message, allowed=keys)
+        return value
+
+    async def value(self, *, most: int = MOST_BODY) -> Any:
+        """Return the JSON that was sent; None when nothing was."""
+        raw = await self.raw(most)
+        if not raw.strip():
+            return None
+        kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" and not kind.endswith("+json"):
+            raise Fault(415, "not-json", "send JSON, with Content-Type: application/json")
+        try:
+            if len(raw) < _LARGE:
+                return orjson.loads(raw)
+            return await asyncio.to_thread(orjson.loads, raw)
+        except orjson.JSONDecodeError as problem:
+            raise Fault(400, "not-json", f"the body is not JSON: {problem}") from None
+
+    async def raw(self, most: int) -> bytes:
+        """Return the bytes that were sent, no more than so many."""
+        said = self.request.headers.get("content-length", "")
+        parts, size = list[bytes](), int(said) if said.isdecimal() else 0
+        if size <= most:
+            size = 0
+            async for part in self.request.stream():
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    break
+        if size > most:
+            raise Fault(
+                413, "too-large", f"the body is too large; at most {most:,} bytes are taken"
+            )
+        return b"".join(parts)
+
+    def query(self, *names: str) -> Mapping[str, str]:
+        """Return what stands behind the question mark; refuse names that are not expected."""
+        found = self.request.query_params
+        for name in found:
+            if name not in names:
+                raise Fault(
+                    400, "unknown-parameter", f"there is no parameter '{name[:100]}'", allowed=names
+                )
+        return found
+
+
+Does = Callable[[Talk], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """One route: method and path, which role may use it, what it does, what is said of it."""
+
+    method: str
+    path: str
+    needs: str | None
+    does: Does
+    says: str
+
+    def opened(self, desks: Desks) -> Callable[[Request], Awaitable[Response]]:
+        """Return what answers requests."""
+
+        async def answer(request: Request) -> Response:
+            caller: Caller = request.scope["state"]["caller"]
+            try:
+                if self.needs is not None and not may(caller.role, self.needs):
+                    raise Fault(403, "not-yours", f"this is for the role '{self.needs}'")
+                return await self.does(Talk(request, desks, caller))
+            except Fault as fault:
+                return refused(fault)
+            except HTTPException as problem:
+                return refused(Fault(problem.status_code, "refused", problem.detail))
+            except KNOWN as problem:
+                return refused(fault_of(problem))
+
+        return answer
+
+
+def whole(text: Any, what: str, *, least: int = 1, most: int = 2**63 - 1) -> int:
+    """Return a whole number that was sent as a number or as text."""
+    is_number = isinstance(text, int) and not isinstance(text, bool)
+    if isinstance(text, str) and text.lstrip("-").isdecimal() and len(text) < 20:
+        text, is_number = int(text), True
+    if not is_number or not least <= text <= most:
+        raise Fault(400, "wrong-value", f"{what} must be a whole number of {least} to {most}")
+    return int(text)
+
+
+def word(value: Any, what: str) -> str | None:
+    """Return a text that was sent, or None when it was not."""
+    if value is None or isinstance(value, str):
+        return value
+    raise Fault(400, "wrong-value", f"'{what}' must be a text")
+
+
+def needed(value: Any, what: str) -> str:
+    """Return a text that must have been sent."""
+    found = word(value, what)
+    if not found:
+        raise Fault(400, "missing", f"'{what}' is needed")
+    return found
+
+
+def yes(value: Any, what: str, *, otherwise: bool = False) -> bool:
+    """Return a yes or no that was sent, in JSON or behind the question mark."""
+    if value is None:
+        return otherwise
+    if isinstance(value, bool):
+        return value
+    if value in ("1", "true", "yes", "0", "false", "no"):
+        return value in ("1", "true", "yes")
+    raise Fault(400, "wrong-value", f"'{what}' must be true or false")
+
+
+__all__ = ["MOST_BATCH", "MOST_BODY", "Does", "Door", "Talk", "needed", "whole", "word", "yes"]

@@ -1,0 +1,119 @@
+"""How the installation is: a yes or no for load balancers, numbers for those who watch."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+
+from starlette.responses import Response
+
+from noetl_mcp import __version__
+from noetl_mcp.broker.gauges import Gauges, gauges
+from noetl_mcp.database import Error, NotReachable
+from noetl_mcp.web.desks import Station
+from noetl_mcp.web.faults import told
+from noetl_mcp.web.talk import Door, Talk
+from noetl_mcp.worker.living import Living, living
+
+HEARD = timedelta(seconds=3)
+PATIENCE = 5.0
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+async def health(talk: Talk) -> Response:
+    """Say whether this server answers and reaches its database."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await talk.ask(lambda at: at.connection.execute("select 1"))
+    except (TimeoutError, Error, NotReachable):
+        return told({"status": "no database"}, 503)
+    return told({"status": "ok"})
+
+
+async def workers(talk: Talk) -> Response:
+    """List the workers that are up."""
+    talk.query()
+    found = await talk.ask(lambda at: _living(talk, at))
+    return told(
+        [
+            {
+                "id": one.id,
+                "name": one.name,
+                "pools": sorted({pool.removesuffix("~") for pool in one.pools}),
+                "host": one.host,
+                "pid": one.pid,
+                "started": one.started,
+            }
+            for one in found
+        ]
+    )
+
+
+async def metrics(talk: Talk) -> Response:
+    """Return counts in the text form of Prometheus."""
+    begun = time.monotonic()
+    seen, up = await talk.ask(lambda at: (gauges(at.connection), _living(talk, at)))
+    text = "\n".join(exposition(seen, len(up), time.monotonic() - begun)) + "\n"
+    return Response(text, headers={"Cache-Control": "no-store"}, media_type=_TEXT)
+
+
+def exposition(seen: Gauges, up: int, seconds: float) -> Iterator[str]:
+    """Yield the lines of the exposition."""
+    yield from _one("noetl_info", "gauge", "The version.", {f'version="{__version__}"': 1})
+    yield from _by("noetl_executions", "gauge", "Executions by status.", "status", seen.executions)
+    yield from _by("noetl_halted", "gauge", "Halted executions, by why.", "kind", seen.halted)
+    yield from _by("noetl_steps", "gauge", "Steps at work or waiting.", "state", seen.steps)
+    yield from _by("noetl_queue_depth", "gauge", "Steps to be leased.", "queue", seen.queues)
+    yield from _by(
+        "noetl_queue_oldest_seconds", "gauge", "Age of the next step.", "queue", seen.oldest
+    )
+    plain: list[tuple[str, str, str, float]] = [
+        ("noetl_workers_alive", "gauge", "Workers that are up.", up),
+        ("noetl_timers", "gauge", "Timers that are set.", seen.timers),
+        ("noetl_timer_late_seconds", "gauge", "How long one is due.", max(0.0, seen.late)),
+        ("noetl_executions_started_total", "counter", "Executions ever started.", seen.started),
+        ("noetl_events_total", "counter", "Events ever written.", seen.events),
+        ("noetl_commits_total", "counter", "Transactions; a flush is one.", seen.commits),
+        ("noetl_deadlocks_total", "counter", "Deadlocks.", seen.deadlocks),
+        ("noetl_xmin_age", "gauge", "Transactions that cannot be vacuumed.", seen.xmin_age),
+        (
+            "noetl_oldest_transaction_seconds",
+            "gauge",
+            "Age of the oldest open transaction.",
+            seen.oldest_transaction,
+        ),
+        ("noetl_database_bytes", "gauge", "Size of the database.", seen.database_bytes),
+        ("noetl_scrape_seconds", "gauge", "How long counting took.", seconds),
+    ]
+    for name, kind, says, value in plain:
+        yield from _one(name, kind, says, {"": value})
+
+
+def _by(name: str, kind: str, says: str, label: str, values: Mapping[str, float]) -> Iterator[str]:
+    yield from _one(
+        name, kind, says, {f'{label}="{_escaped(key)}"': one for key, one in values.items()}
+    )
+
+
+def _one(name: str, kind: str, says: str, values: Mapping[str, float]) -> Iterator[str]:
+    yield f"# HELP {name} {says}"
+    yield f"# TYPE {name} {kind}"
+    for label, value in values.items():
+        yield f"{name}{{{label}}} {value}" if label else f"{name} {value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _living(talk: Talk, at: Station) -> list[Living]:
+    return living(at.connection, max(HEARD, talk.desks.home.settings.lease))
+
+
+DOORS = (
+    Door("GET", "/health", None, health, "Say whether it answers and reaches its database."),
+    Door("GET", "/metrics", "viewer", metrics, "Counts for Prometheus."),
+    Door("GET", "/api/workers", "viewer", workers, "List the workers that are up."),
+)
+
+__all__ = ["DOORS", "exposition"]

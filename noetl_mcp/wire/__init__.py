@@ -1,0 +1,1 @@
+"""The wire: requests to servers, and what came of them."""

@@ -1,0 +1,124 @@
+"""What a step's own templates say of its result: assertions, repeats, what is kept in the log.
+
+Settles nothing; raises what the step fails with.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from noetl_mcp.broker.asked import Asked, plain, truth
+from noetl_mcp.broker.program import Node
+from noetl_mcp.broker.results import Known
+from noetl_mcp.queue.encode import encode
+from noetl_mcp.tasks.calls import Failed
+from noetl_mcp.worker.rendered import Rendered
+from noetl_mcp.worker.settle import Work
+
+
+def check_expected(node: Node, rendered: Rendered) -> None:
+    """Refuse a step whose input lacks what it says it expects."""
+    said = node.care.get("assert")
+    if said is None:
+        return
+    names = said.render(rendered.scope).get("expects", ()) if said.constant else _expects(said)
+    given = rendered.input if isinstance(rendered.input, Mapping) else {}
+    missing = [name for name in names if _at(given, name) is None]
+    if missing:
+        raise Failed("assert", f"the input has no {', '.join(map(repr, missing))}", retriable=False)
+
+
+def _expects(said: Any) -> Any:
+    part = said.part("expects")
+    return part.render({}) if part is not None else ()
+
+
+def check_returned(node: Node, answer: Any, scope: Mapping[str, object]) -> None:
+    """Refuse a result that lacks what the step says it returns."""
+    said = node.care.get("assert")
+    if said is None:
+        return
+    wanted = said.render(scope)
+    missing = [name for name in wanted.get("returns", ()) if not _has(answer, name)]
+    if missing:
+        told = ", ".join(map(repr, missing))
+        raise Failed("assert", f"the result has no {told}", retriable=False)
+    for number, holds in enumerate(wanted.get("that", ())):
+        if not truth(holds):
+            raise Failed("assert", f"the result breaks that[{number}]", retriable=False)
+
+
+def _at(value: Any, dotted: str) -> Any:
+    for key in dotted.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _has(value: Any, dotted: str) -> bool:
+    for key in dotted.split("."):
+        if isinstance(value, Mapping) and key in value:
+            value = value[key]
+        elif isinstance(value, Mapping) and isinstance(value.get("data"), Mapping):
+            value = value["data"].get(key)
+        elif key != "data":
+            return False
+    return True
+
+
+def repeats(work: Work, answer: Any, scope: Mapping[str, object]) -> tuple[float, str] | None:
+    """Return the wait before another round and what is kept till then, or None when it is over."""
+    tree = work.node.care.get("repeat")
+    if tree is None:
+        return None
+    said = tree.render(scope)
+    kept = work.kept
+    rounds = kept.get("rounds", 0) + 1
+    until, goes_on = said.get("until"), said.get("while")
+    over = truth(until) if until is not None else not truth(goes_on)
+    if over or rounds >= int(said["max"]):
+        return None
+    gathered = kept.get("collected", [])
+    if said.get("collect"):
+        gathered = [*gathered, *_gathered(said["collect"], answer)]
+    note = {"rounds": rounds, "collected": gathered, "attempt": work.lease.attempt}
+    return float(said.get("delay", 0)), encode(note)
+
+
+def collected(work: Work, answer: Any, text: str) -> tuple[Any, str]:
+    """Return the result of a step that was repeated: what was gathered, if it gathers."""
+    tree = work.node.care["repeat"]
+    part = tree.part("collect")
+    if part is None:
+        return answer, text
+    own = Asked(work.run, work.node, work.item, Known("done", answer))
+    said = part.render(own.scope(work.node))
+    if not said:
+        return answer, text
+    kept = work.kept
+    everything = [*kept.get("collected", []), *_gathered(said, answer)]
+    return everything, encode(everything)
+
+
+def _gathered(said: Any, answer: Any) -> list[Any]:
+    """Return what a round adds: a list adds its items, anything else itself."""
+    value = answer if said is True else said
+    return list(value) if isinstance(value, list) else [value]
+
+
+def saves(node: Node, scope: Mapping[str, object], answer: Any) -> list[dict[str, Any]]:
+    """Return what a step keeps in the log by its own wish."""
+    tree = node.care.get("save")
+    if tree is None:
+        return []
+    found = []
+    for save in tree.render(scope):
+        if save.get("on") == "error" or not truth(save.get("when", True)):
+            continue
+        data = save.get("data")
+        kept = {"data": plain(answer if data is None else data)}
+        if save.get("name"):
+            kept["name"] = save["name"]
+        found.append(kept)
+    return found
+
+
+__all__ = ["check_expected", "check_returned", "collected", "repeats", "saves"]

@@ -1,0 +1,130 @@
+"""Make the call of a step: validated settings, gates, what the task may do beside its work."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from noetl_mcp.broker.program import Node
+from noetl_mcp.playbook.rendering.secret import uncovered
+from noetl_mcp.queue.encode import encode
+from noetl_mcp.queue.lease import Told
+from noetl_mcp.tasks.calls import Call, Failed, HandedBack, UnknownOutcome
+from noetl_mcp.tasks.gates import Gate
+from noetl_mcp.worker.engine import Engine
+from noetl_mcp.worker.masks import Mask
+from noetl_mcp.worker.rendered import Rendered
+from noetl_mcp.worker.settle import Kind, Work
+
+MAY_SEND = 0.6
+"""A write goes out only while so much of the lease is not yet gone."""
+SPEAKS_OK = frozenset({"revit", "rhino", "jsonrpc"})
+"""Of these an answer with `ok: false` is a failure, whatever it was asked."""
+PUBLIC_FIELDS = frozenset(
+    {"type", "host", "port", "database", "dbname", "user", "username", "name"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for every step here."""
+
+    require_confirm: bool = False
+    read_only: bool = False
+    lease_seconds: float = 15.0
+    seal: str = ""
+    """What every idempotency key of this installation begins with; others see it."""
+    secret: str = ""
+    """What tokens of callbacks and approvals are derived from; nobody sees it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Around:
+    """What a task may do beside its work."""
+
+    engine: Engine
+    rules: Rules
+    keep_note: Callable[[Any, str], Awaitable[None]]
+    work: Work
+    mask: Mask
+
+    def may_send(self) -> None:
+        """Raise HandedBack when the lease may be gone."""
+        silent = self.engine.line.silent_for()
+        if silent >= MAY_SEND * self.rules.lease_seconds:
+            raise HandedBack(f"the database was not heard for {silent:.1f} s, so nothing was sent")
+
+    async def remember(self, note: Any) -> None:
+        """Keep a note that outlives this process."""
+        kept = self.work.kept
+        await self.keep_note(self.work.lease, encode({"remembered": note, **kept}))
+
+    def log(self, text: str, *, stream: str = "stdout") -> None:
+        """Write a line into the execution's log."""
+        data = encode({"text": self.mask.text(text), "stream": stream})
+        lease = self.work.lease
+        self.engine.outbox.tell(Told(Kind.LOG, *lease.key, lease.attempt, data))
+        self.engine.soon()
+
+
+async def within(doing: Awaitable[Any], call: Call, node: Node) -> Any:
+    """Wait for a task no longer than an attempt may take."""
+    if call.timeout is None:
+        return await doing
+    try:
+        async with asyncio.timeout(call.timeout + 1.0):
+            return await doing
+    except TimeoutError:
+        message = f"no answer within {call.timeout:g} s"
+        if node.writes:
+            raise UnknownOutcome("timeout", message) from None
+        raise Failed("timeout", message) from None
+
+
+def gate_of(node: Node, rendered: Rendered, rules: Rules, *, strict: bool = False) -> Gate:
+    """Return what a step declares of itself to the gates."""
+    spec = node.spec
+    method = rendered.settings.get("method")
+    return Gate(
+        node.type,
+        method if isinstance(method, str) and node.type != "http" else None,
+        node.writes,
+        node.more.get("confirm") is True,
+        node.more.get("idempotent") is True,
+        rendered.expect,
+        spec.confirmation if spec is not None else "never",
+        rules.require_confirm or strict,
+        rules.read_only,
+        node.name,
+    )
+
+
+def validated(node: Node, rendered: Rendered) -> Any:
+    """Return the settings model of a step, built once where nothing in it is a template."""
+    if node.made is not None:
+        return node.made
+    if rendered.model is None:
+        return uncovered(rendered.settings)
+    try:
+        made = rendered.model.model_validate(uncovered(rendered.settings))
+    except ValidationError as refused:
+        lines = refused.errors(include_input=False, include_url=False, include_context=False)
+        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in lines)
+        raise Failed("bad-settings", f"step '{node.name}': {told}", retriable=False) from None
+    if node.is_constant:
+        node.made = made
+    return made
+
+
+__all__ = [
+    "MAY_SEND",
+    "PUBLIC_FIELDS",
+    "SPEAKS_OK",
+    "Around",
+    "Rules",
+    "gate_of",
+    "validated",
+    "within",
+]

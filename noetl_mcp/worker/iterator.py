@@ -1,0 +1,229 @@
+"""The body of an iterator: prepare its items, hand them out by windows, gather what they gave.
+
+The collection is kept with the step when it opens, so every worker hands out the same items. The
+queue counts the items; nothing here waits for one.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from noetl_mcp.broker.asked import plain, truth
+from noetl_mcp.broker.program import Node
+from noetl_mcp.broker.records import Key, Outcome
+from noetl_mcp.broker.route import settles
+from noetl_mcp.broker.run import Run
+from noetl_mcp.broker.sight import Round
+from noetl_mcp.queue.encode import decode, encode
+from noetl_mcp.queue.lease import WIDTH, State, Told
+from noetl_mcp.tasks.calls import Failed
+from noetl_mcp.worker.rendered import Rendered
+from noetl_mcp.worker.settle import Fault, Kind, Settler, Work
+
+MOST = WIDTH - 2
+Answered = Callable[[Work, Any, Any], Awaitable[None]]
+"""Settles a step with its result, after asking the step's own templates."""
+
+
+class Reads(Protocol):
+    """What an iterator reads of the database."""
+
+    async def items(
+        self, execution_id: int, idxs: Sequence[int], first: int, last: int
+    ) -> dict[tuple[int, int], Outcome]: ...
+    async def fan(self, key: Key) -> tuple[int, int, int, int, int, bool] | None: ...
+    async def keep(self, text: str) -> str: ...
+    async def whole(self, text: str) -> str: ...
+
+
+class Iterator:
+    """Does steps of type `iterator`."""
+
+    def __init__(self, settler: Settler, reads: Reads, answered: Answered) -> None:
+        self.settler = settler
+        self.reads = reads
+        self.answered = answered
+
+    async def __call__(self, work: Work, rendered: Rendered) -> None:
+        """Open the window, or gather when all items are over."""
+        if work.lease.note is None:
+            await self._open(work, rendered)
+            return
+        note = work.lease.note
+        await remember_items(work.run, work.node, work.item, note, self.reads)
+        fan = await self.reads.fan(work.lease.key)
+        if fan is None:
+            raise Failed("iterator", "its window is gone", retriable=False)
+        total, handed, live, failed, tolerate, closed = fan
+        if live > 0 or (not closed and handed < total):
+            self.settler.again(work, State.PARKED, Kind.PARKED, note=note)
+            return
+        await self._gather(work, rendered, handed, failed, tolerate)
+
+    async def _open(self, work: Work, rendered: Rendered) -> None:
+        node, run = work.node, work.run
+        settings = rendered.settings
+        items = collection(run, work.item, node, rendered)
+        run.collections[node.idx, work.item] = (items, rendered.input)
+        if not items:
+            await self._finish(work, rendered, [], [])
+            return
+        if len(items) > MOST:
+            raise Failed("too-many-items", f"{len(items)} items; {MOST} at most", retriable=False)
+        window = 1
+        if settings.get("mode", "sequential") != "sequential":
+            window = int(settings.get("concurrency") or 8)
+        tolerate = _tolerated(settings.get("tolerate", 0), len(items))
+        text = encode({"items": plain(items), "input": plain(rendered.input)})
+        note = await self.reads.keep(text)
+        self.settler.opens(work, note, total=len(items), window=window, tolerate=tolerate)
+
+    async def _gather(
+        self, work: Work, rendered: Rendered, handed: int, failed: int, tolerate: int
+    ) -> None:
+        run, node = work.run, work.node
+        program = run.program
+        first = work.item * WIDTH + 1
+        inner = [idx for idx in node.body if program.nodes[idx].within == node.idx]
+        found = await self.reads.items(run.id, inner, first, first + handed - 1)
+        last = program.result_of(node)
+        results: list[Any] = []
+        errors: list[dict[str, Any]] = []
+        for index in range(handed):
+            broken = next(
+                (
+                    outcome
+                    for idx in inner
+                    if (outcome := found.get((idx, first + index))) is not None
+                    and outcome.state in (State.FAILED, State.DEAD)
+                    and not _made_up(program.nodes[idx], outcome)
+                ),
+                None,
+            )
+            if broken is not None:
+                error = decode(broken.error) if broken.error else {}
+                told = {"code": error.get("code"), "message": error.get("message")}
+                results.append({"error": told})
+                errors.append({"index": index, **told})
+                continue
+            outcome = found.get((last, first + index))
+            text = outcome.result if outcome is not None else None
+            results.append(None if text is None else decode(await self.reads.whole(text)))
+        if failed > tolerate:
+            worst = errors[0] if errors else {"message": "an item failed"}
+            said = f"{failed} of {handed} items failed"
+            fault = Fault(
+                "items-failed",
+                f"{said}, the first one (item {worst.get('index')}): {worst['message']}",
+                retriable=False,
+                details={"errors": errors[:100]},
+            )
+            self._tell_end(work, handed, failed)
+            self.settler.failed(work, fault, payload=rendered.payload)
+            return
+        await self._finish(work, rendered, results, errors)
+
+    async def _finish(
+        self, work: Work, rendered: Rendered, results: list[Any], errors: list[Any]
+    ) -> None:
+        result = {
+            "items": len(results),
+            "results": results,
+            "count": len(results) - len(errors),
+            "errors": errors,
+        }
+        self._tell_end(work, len(results), len(errors))
+        await self.answered(work, result, rendered.payload)
+
+    def _tell_end(self, work: Work, items: int, failed: int) -> None:
+        told = encode({"items": items, "count": items - failed, "failed": failed})
+        lease = work.lease
+        self.settler.engine.outbox.tell(Told(Kind.LOOP_COMPLETED, *lease.key, lease.attempt, told))
+
+
+def collection(run: Run, item: int, node: Node, rendered: Rendered) -> list[Any]:
+    """Return the items of an iterator: filtered, sorted, cut and chunked, in this order."""
+    written = node.settings
+    if written is None:
+        return []
+    items = _listed(rendered.settings.get("collection"))
+    settings = node.more["settings"]
+    if "where" in settings:
+        items = [one for one, asked in _asked(run, item, rendered, items, "where") if truth(asked)]
+    if "order_by" in settings:
+        asked = _asked(run, item, rendered, items, "order_by")
+        try:
+            items = [one for one, _ in sorted(asked, key=lambda pair: pair[1])]
+        except TypeError as problem:
+            raise Failed(
+                "order-by", f"the items cannot be sorted: {problem}", retriable=False
+            ) from None
+    limit = rendered.settings.get("limit")
+    if limit is not None:
+        items = items[: int(limit)]
+    chunk = rendered.settings.get("chunk")
+    if chunk:
+        size = int(chunk)
+        items = [items[at : at + size] for at in range(0, len(items), size)]
+    return items
+
+
+def _asked(
+    run: Run, item: int, rendered: Rendered, items: list[Any], key: str
+) -> list[tuple[Any, Any]]:
+    """Return each item with what a template gives for it."""
+    node, given = rendered.node, rendered.input
+    tree = node.settings.part(key) if node.settings is not None else None
+    if tree is None:
+        return [(one, None) for one in items]
+    sight = run.sight(node, item, input=given)
+    found = []
+    for number, one in enumerate(items):
+        inside = Round(node.idx, number, one, len(items), given)
+        seen = replace(sight, rounds=(*sight.rounds, inside))
+        found.append((one, tree.render(run.program.names.scope(node.idx, seen))))
+    return found
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return a collection as a list; a text that holds a JSON list is read as one."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str) and value.strip().startswith("["):
+        try:
+            read = decode(value)
+        except ValueError:
+            read = None
+        if isinstance(read, list):
+            return read
+    if isinstance(value, Mapping) and isinstance(value.get("results"), list):
+        return list(value["results"])
+    if value is None:
+        raise Failed("collection", "the collection is null; a list is needed", retriable=False)
+    return [value]
+
+
+def _tolerated(said: Any, total: int) -> int:
+    """Return how many items may fail."""
+    if isinstance(said, str):
+        if said.endswith("%"):
+            return int(total * float(said[:-1]) / 100)
+        return int(said)
+    return int(said)
+
+
+def _made_up(node: Node, outcome: Outcome) -> bool:
+    """Whether the ways that followed a failure inside an item made up for it."""
+    took = decode(outcome.extra).get("took", ()) if outcome.extra else ()
+    return settles(node, [way for way in node.ways if way.number in took]) and bool(took)
+
+
+async def remember_items(run: Run, node: Node, item: int, note: str, reads: Reads) -> None:
+    """Make an iterator's items known to a run that did not open it."""
+    if (node.idx, item) in run.collections:
+        return
+    kept = decode(await reads.whole(note))
+    run.collections[node.idx, item] = (kept["items"], kept["input"])
+
+
+__all__ = ["Answered", "Iterator", "Reads", "collection", "remember_items"]

@@ -1,0 +1,78 @@
+"""What a supervised process hears from its parent: its orders, and when to leave.
+
+The first line of standard input holds the orders; when the input ends, the parent is gone.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from noetl_mcp.worker.supervisor import HURRY, LEAVE
+
+ORPHANED_SECONDS = 45.0
+"""So long an orphan may take to leave."""
+Parent = Iterator[bytes]
+ROOT = str(Path(__file__).parent.parent.parent)
+
+
+def command(module: str) -> list[str]:
+    """Return the command line of a process whose work is the `main` of a module."""
+    code = f"import sys; sys.path.append({ROOT!r}); from {module} import main; main()"
+    return [sys.executable, "-c", code]
+
+
+def orders() -> tuple[Mapping[str, Any], Parent] | None:
+    """Return what the parent wants, and what it will say later; None when it is gone already."""
+    parent = lines(sys.stdin.fileno())
+    line = next(parent, None)
+    return None if line is None else (json.loads(line), parent)
+
+
+def lines(descriptor: int) -> Parent:
+    """Yield lines as they come; through no buffer that a thread could hold when Python ends."""
+    left = b""
+    while chunk := os.read(descriptor, 65_536):
+        *whole, left = (left + chunk).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+
+
+def listen(parent: Parent, leave: Callable[[], None], hurry: Callable[[], None]) -> None:
+    """Hear the parent in a thread, for as long as there is one; act in the running loop."""
+    loop = asyncio.get_running_loop()
+
+    def call(function: Callable[[], None]) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(function)
+
+    def hear() -> None:
+        for line in parent:
+            call({LEAVE: leave, HURRY: hurry}.get(line, lambda: None))
+        timer = threading.Timer(ORPHANED_SECONDS, os._exit, (1,))
+        timer.daemon = True
+        timer.start()
+        call(leave)
+
+    threading.Thread(target=hear, name="parent", daemon=True).start()
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Return what makes the quickest loop that is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def say(text: str) -> None:
+    """Write a line for whoever looks after the processes."""
+    sys.stderr.write(f"noetl-mcp [{os.getpid()}]: {text}\n")
+    sys.stderr.flush()
+
+
+__all__ = ["Parent", "command", "lines", "listen", "loop_factory", "orders", "say"]

@@ -1,0 +1,394 @@
+"""The pipe a step goes through: render, allow, execute, judge, settle.
+
+Every way out ends in the settler. A task's answer is masked before anything keeps it. A body that
+has answered never runs again: what fails after it fails the step with the answer kept.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from pydantic import ValidationError
+
+from noetl_mcp.broker.asked import Asked, SecretLeft, plain, truth
+from noetl_mcp.broker.program import Node
+from noetl_mcp.broker.results import Known
+from noetl_mcp.broker.run import Run, item_name
+from noetl_mcp.broker.verdict import verdict_in
+from noetl_mcp.playbook.rendering.render import RenderError
+from noetl_mcp.playbook.rendering.secret import uncovered
+from noetl_mcp.queue.encode import LARGE, NotJson, decode, encode
+from noetl_mcp.queue.lease import Lease, State, Told
+from noetl_mcp.tasks.calls import Call, Failed, HandedBack, Task, UnknownOutcome
+from noetl_mcp.tasks.contract import TaskSpec
+from noetl_mcp.tasks.gates import Broken, Gate, Refused, allow, judge
+from noetl_mcp.worker.answers import check_expected, check_returned, collected, repeats, saves
+from noetl_mcp.worker.calling import (
+    PUBLIC_FIELDS,
+    SPEAKS_OK,
+    Around,
+    Rules,
+    gate_of,
+    validated,
+    within,
+)
+from noetl_mcp.worker.checks import check_call
+from noetl_mcp.worker.masks import Mask
+from noetl_mcp.worker.rendered import Rendered, render_call
+from noetl_mcp.worker.retries import policy_of
+from noetl_mcp.worker.settle import ERRORS, Fault, Kind, Settler, Work
+
+BUILT_IN = frozenset({"router", "sequence", "noop", "set"})
+
+
+class Body(Protocol):
+    """A step type that the worker itself knows how to do: it settles the work on its own."""
+
+    async def __call__(self, work: Work, rendered: Rendered) -> None: ...
+
+
+@dataclass(eq=False)
+class Steps:
+    """Does steps, one by one, side by side."""
+
+    settler: Settler
+    task: Callable[[str], Task | None]
+    bodies: Mapping[str, Body]
+    rules: Rules
+    keep: Callable[[str], Awaitable[str]]
+    whole: Callable[[str], Awaitable[str]]
+    remember: Callable[[Lease, str], Awaitable[None]]
+    credentials: Callable[[Run, Node, Any], Awaitable[Mapping[str, Mapping[str, Any]]]]
+    specs: Mapping[str, TaskSpec]
+
+    def at_once(self, work: Work) -> bool:
+        """Do a step that waits for nobody; say whether it was one."""
+        run, node, lease = work.run, work.node, work.lease
+        try:
+            if lease.live == 0 and node.join != 2 and node.waits:
+                self.settler.skipped(work)
+                return True
+            when = node.care.get("when")
+            if when is not None and not node.type.startswith("save."):
+                scope = Asked(run, node, work.item, None).scope(node)
+                if not truth(when.render(scope)):
+                    self.settler.skipped(work)
+                    return True
+            if node.type not in BUILT_IN or lease.answer is not None:
+                return False
+            self._compute(work)
+        except ERRORS as problem:
+            self.settler.failed(work, _fault_of(problem))
+        return True
+
+    def _compute(self, work: Work) -> None:
+        """Do a step without a task: what it gives is known from what is there."""
+        node = work.node
+        asked = Asked(work.run, node, work.item, None)
+        if node.bare:
+            result = asked.gives(node)
+            payload: Any = {}
+        else:
+            rendered = render_call(work.run, node, work.item)
+            payload = rendered.payload
+            values = rendered.settings.get("values") if node.type == "set" else None
+            result = plain(rendered.input if values is None else values)
+            check_expected(node, rendered)
+        self._answered(work, result, encode(result), payload, [])
+
+    async def do(self, work: Work) -> None:
+        """Do a step that may have to wait."""
+        node, lease = work.node, work.lease
+        payload: Any = {}
+        mask = Mask()
+        if work.run.program.secret_names:
+            mask.add(work.run.secrets)
+        try:
+            if lease.answer is not None:
+                await self._answer_kept(work, lease.answer)
+                return
+            rendered = render_call(work.run, node, work.item)
+            payload = rendered.payload
+            check_expected(node, rendered)
+            body = self.bodies.get(node.type)
+            if body is not None:
+                await body(work, rendered)
+                return
+            await self._execute(work, rendered, mask)
+        except asyncio.CancelledError:
+            self.stopped(work)
+            raise
+        except HandedBack as problem:
+            note = encode({"handed_back": str(problem)})
+            self.settler.again(work, State.READY, Kind.LEASE_LOST, error=note)
+        except UnknownOutcome as problem:
+            await self._unknown(work, problem, payload, mask)
+        except (Failed, Refused, *ERRORS) as problem:
+            fault = mask.fault(_fault_of(problem))
+            if isinstance(problem, Refused):
+                self._tell(work, Kind.REFUSED, encode(fault.told(node)))
+            elif work.begun and node.writes:
+                self._tell(work, Kind.ACTION_ERROR, encode({"error": fault.told(node)}))
+            self.fail(work, fault, payload=payload)
+
+    async def _answer_kept(self, work: Work, text: str) -> None:
+        """Settle a step whose body has answered: it never runs again."""
+        answer = decode(await self.whole(text))
+        said = verdict_in(answer)
+        if said is None:
+            await self._settle(work, answer, {}, Mask())
+            return
+        fault = Fault(said["code"], said["message"], retriable=False)
+        self.settler.failed(work, fault)
+
+    async def _execute(self, work: Work, rendered: Rendered, mask: Mask) -> None:
+        """Give the step to its task, between the gates."""
+        node, lease = work.node, work.lease
+        call = await self._call(work, rendered, mask)
+        gate = None
+        if node.writes or rendered.expect or node.type in SPEAKS_OK:
+            strict = bool(work.run.program.plan["options"].get("require_confirm"))
+            gate = gate_of(node, rendered, self.rules, strict=strict)
+            allow(gate)
+        task = self.task(node.type)
+        if task is None:
+            raise Failed(
+                "no-such-task",
+                f"this worker cannot do steps of type '{node.type}'",
+                retriable=False,
+            )
+        when = node.care.get("when")
+        if when is not None and not truth(when.render(rendered.scope)):
+            await self._settle(work, {"saved": 0, "skipped": True}, rendered.payload, mask)
+            return
+        if lease.crashes and node.writes and "check" in node.care:
+            said = await self._checked(work, rendered, mask)
+            if said == "unknown":
+                raise UnknownOutcome(
+                    "worker-lost", "its worker is gone, and the check tells nothing"
+                )
+            if said == "done":
+                return
+        work.begun = True
+        answer = mask.value(await within(task.execute(call), call, node))
+        await self._settle(work, answer, rendered.payload, mask, gate)
+
+    async def _call(self, work: Work, rendered: Rendered, mask: Mask) -> Call:
+        node, lease, run = work.node, work.lease, work.run
+        auth: Mapping[str, Mapping[str, Any]] = {}
+        if rendered.auth is not None:
+            auth = await self.credentials(run, node, rendered.auth)
+            for one in auth.values():
+                mask.add([str(v) for k, v in one.items() if k not in PUBLIC_FIELDS])
+        given = rendered.data if rendered.saves else rendered.input
+        if not node.is_constant:
+            mask.add(rendered.secrets)
+            given = uncovered(given)
+        settings = validated(node, rendered)
+        item = item_name(work.item)
+        return Call(
+            task=node.type,
+            settings=settings,
+            input=given,
+            around=self._around(work, mask),
+            auth=auth,
+            execution_id=run.id,
+            step=node.name,
+            item=item,
+            attempt=lease.attempt,
+            key=self._key(work),
+            writes=node.writes,
+            idempotent=node.more.get("idempotent") is True,
+            timeout=rendered.timeout,
+            sql=rendered.sql,
+            remembered=work.remembered,
+        )
+
+    def _key(self, work: Work) -> str:
+        """Return the idempotency key: the same for every automatic attempt of one write."""
+        run, item = work.run, item_name(work.item)
+        parts = (run.id, work.node.idx, item or 0, run.context.round, *_times(work))
+        return self.rules.seal + "-".join(map(str, parts))
+
+    def _around(self, work: Work, mask: Mask) -> Around:
+        return Around(self.settler.engine, self.rules, self.remember, work, mask)
+
+    # After the body
+
+    async def settle(self, work: Work, answer: Any, payload: Any) -> None:
+        """Settle a step whose body the worker itself did."""
+        await self._settle(work, answer, payload, Mask())
+
+    async def _settle(
+        self, work: Work, answer: Any, payload: Any, mask: Mask, gate: Gate | None = None
+    ) -> None:
+        """Judge an answer and settle the step with it."""
+        try:
+            text = encode(answer)
+        except NotJson as problem:
+            self.settler.failed(work, Fault("not-json", str(problem), retriable=False))
+            return
+        try:
+            if gate is not None:
+                judge(gate, answer)
+        except Broken as broken:
+            fault = mask.fault(_fault_of(broken.as_failed()))
+            if fault.retriable:
+                self.fail(work, fault, payload=payload)
+            else:
+                self.settler.failed(work, fault, payload=payload, answer=answer)
+            return
+        if len(text) >= LARGE:
+            text = await self.keep(text)
+        told = []
+        if work.node.writes:
+            told.append(self._told(work, Kind.ACTION_COMPLETED, None))
+        self._answered(work, answer, text, payload, told)
+
+    def _answered(self, work: Work, answer: Any, text: str, payload: Any, told: list[Told]) -> None:
+        """Everything that asks templates about a result; what cannot be asked fails the step."""
+        node, run = work.node, work.run
+        try:
+            if not node.care:
+                self.settler.done(work, answer, text=text, payload=payload, told=told)
+                return
+            own = Asked(run, node, work.item, Known("done", answer), payload)
+            scope = own.scope(node)
+            check_returned(node, answer, scope)
+            again = repeats(work, answer, scope)
+            if again is not None:
+                delay, note = again
+                state = State.READY if not delay else State.RETRYING
+                self.settler.again(
+                    work, state, Kind.ITERATION, delay=delay or None, note=note, result=text
+                )
+                return
+            if "repeat" in node.care:
+                answer, text = collected(work, answer, text)
+            for save in saves(node, scope, answer):
+                told.append(self._told(work, Kind.SAVED, encode(save)))
+            self.settler.done(work, answer, text=text, payload=payload, told=told)
+        except (Failed, *ERRORS) as problem:
+            self.settler.failed(work, _fault_of(problem), payload=payload, answer=answer)
+
+    # When it did not work
+
+    def fail(self, work: Work, fault: Fault, *, payload: Any = None) -> None:
+        """Try again if the step says so, else fail."""
+        node, lease, run = work.node, work.lease, work.run
+        policy = policy_of(node, run, work.item, payload or {})
+        told = {"code": fault.code, "message": fault.message, "step": node.name}
+        if fault.details is not None:
+            told["details"] = fault.details
+        known = Known("failed", None, told, attempt=lease.attempt)
+        try:
+            again = policy.asks(Asked(run, node, work.item, known, payload or {}), lease, fault)
+        except ERRORS as problem:
+            again = None
+            fault = Fault("retry", f"{problem} (after: {fault.message})", retriable=False)
+        if again is None:
+            self.settler.failed(work, fault, payload=payload)
+            return
+        error = fault.text(node, lease)
+        self.settler.again(
+            work,
+            State.RETRYING,
+            Kind.RETRY,
+            delay=again.delay,
+            error=error,
+            note=None if node.type in self.bodies else lease.note,
+        )
+
+    async def surprised(self, work: Work, problem: Exception) -> None:
+        """A task broke its word and raised something else: of a write nobody knows what came."""
+        told = f"{type(problem).__name__}: {problem}"
+        if not work.begun:
+            self.fail(work, Fault("crash", told))
+            return
+        await self._unknown(work, UnknownOutcome("crash", told), {}, Mask())
+
+    async def _unknown(self, work: Work, problem: UnknownOutcome, payload: Any, mask: Mask) -> None:
+        """Nobody knows what came of a request: read again, ask, or leave it in doubt."""
+        node = work.node
+        fault = mask.fault(Fault(problem.code, problem.message, details=problem.evidence))
+        if not node.writes or node.more.get("idempotent") is True:
+            self.fail(work, fault, payload=payload)
+            return
+        if "check" in node.care:
+            rendered = render_call(work.run, node, work.item)
+            said = "unknown" if work.doubted else await self._checked(work, rendered, mask)
+            if said == "not-done":
+                told = Fault("not-done", f"the check says that it was not done ({fault.message})")
+                self.fail(work, told, payload=payload)
+            if said != "unknown":
+                return
+        error = fault.text(node, work.lease)
+        self.settler.again(work, State.IN_DOUBT, Kind.IN_DOUBT, error=error, note=work.lease.note)
+
+    async def _checked(
+        self, work: Work, rendered: Rendered, mask: Mask
+    ) -> Literal["done", "not-done", "unknown"]:
+        """Ask a step's `check` what became of a write, and settle the step when it was done."""
+        work.doubted = True
+        node = work.node
+        tree = node.care["check"].render(rendered.scope)
+        kind = tree.get("type", "http")
+        task = self.task(kind)
+        if task is None:
+            return "unknown"
+        try:
+            call = check_call(tree, self.specs.get(kind), work, self._around(work, mask))
+            answer = mask.value(await within(task.execute(call), call, node))
+        except (Failed, UnknownOutcome, HandedBack, ValidationError):
+            return "unknown"
+        said = answer.get("data", answer) if isinstance(answer, dict) else {}
+        if not isinstance(said, dict) or not isinstance(said.get("done"), bool):
+            return "unknown"
+        if not said["done"]:
+            return "not-done"
+        await self._settle(work, said.get("result"), rendered.payload, mask)
+        return "done"
+
+    def stopped(self, work: Work) -> None:
+        """A running body was stopped from outside: by a cancel, or because the worker leaves."""
+        halted = self.settler.engine.halted.get(work.run.id)
+        if work.begun and work.node.writes and work.node.more.get("idempotent") is not True:
+            error = Fault("stopped", "it was stopped while it wrote").text(work.node, work.lease)
+            note = work.lease.note
+            self.settler.again(work, State.IN_DOUBT, Kind.IN_DOUBT, error=error, note=note)
+        elif halted == 3:
+            self.settler.again(work, State.CANCELLED, Kind.CANCELLED)
+        else:
+            self.settler.again(work, State.READY, Kind.LEASE_LOST)
+
+    def _tell(self, work: Work, kind: int, data: str) -> None:
+        self.settler.engine.outbox.tell(self._told(work, kind, data))
+
+    def _told(self, work: Work, kind: int, data: str | None) -> Told:
+        return Told(kind, work.run.id, work.node.idx, work.item, work.lease.attempt, data)
+
+
+def _times(work: Work) -> tuple[int, ...]:
+    """Return how often a repeated step was done before: each time is a write of its own."""
+    rounds = work.kept.get("rounds", 0) if "repeat" in work.node.care else 0
+    return (rounds,) if rounds else ()
+
+
+def _fault_of(problem: BaseException) -> Fault:
+    """Return the failure behind a problem."""
+    if isinstance(problem, Refused):
+        problem = problem.as_failed()
+    if isinstance(problem, Failed):
+        return Fault(
+            problem.code,
+            problem.message,
+            problem.retriable,
+            problem.retry_after,
+            problem.details,
+        )
+    code = {RenderError: "template", NotJson: "not-json", SecretLeft: "secret"}.get(type(problem))
+    return Fault(code or "error", str(problem), retriable=False)
+
+
+__all__ = ["BUILT_IN", "Body", "Steps"]

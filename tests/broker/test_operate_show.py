@@ -1,0 +1,293 @@
+"""What is shown of executions: how they stand, step by step, and what they wait for."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from noetl_mcp.broker.desk import Desk
+from noetl_mcp.broker.listing import Filter, executions
+from noetl_mcp.broker.operate import cancel, pause
+from noetl_mcp.broker.refusals import Unknown
+from noetl_mcp.broker.show import MOST_SHOWN, show, show_step, shown
+from noetl_mcp.broker.why import why
+from noetl_mcp.queue.encode import encode
+from tests.broker.desks import ANN, work, work_off
+from tests.worker.shop import Shop
+
+FLOW = """
+workload: {go: false}
+workflow:
+  - {step: start, next: [a, {when: "{{ workload.go }}", step: never}]}
+  - {step: a, type: echo, data: {x: 1}, next: [each]}
+  - {step: never, type: echo, next: [each]}
+  - {step: each, type: iterator, collection: [1, 2], element: x,
+     task: {type: echo, data: {x: "{{ x }}"}}, next: [end]}
+  - {step: end, result: {count: "{{ each.count }}"}}
+"""
+ASKS = """
+workflow:
+  - {step: start, next: [ask, slow]}
+  - {step: ask, type: approve, approve: {who: lead, message: "Go on?"}, next: [join]}
+  - {step: slow, type: wait, wait: 1h, next: [join]}
+  - {step: join, type: echo, next: [last]}
+  - {step: last, type: echo, next: [end]}
+  - {step: end}
+"""
+
+
+def named(told: dict[str, Any]) -> dict[str, Any]:
+    return {step["name"]: step for step in told["steps"]}
+
+
+def test_an_execution_is_shown_with_every_step_that_was_decided(shop: Shop, desk: Desk) -> None:
+    number = shop.start(FLOW)
+    assert work_off(shop, number) == "completed"
+
+    told = show(desk, number)
+
+    assert list(told)[:7] == [
+        *("execution_id", "playbook", "version", "status", "attention", "result", "error"),
+    ]
+    assert (told["execution_id"], told["playbook"], told["version"]) == (str(number), "tests/t", 1)
+    assert (told["status"], told["error"], told["attention"]) == ("completed", None, [])
+    assert told["result"] == {"count": 2}
+    steps = named(told)
+    assert {name: step["state"] for name, step in steps.items()} == {
+        "start": "done",
+        "a": "done",
+        "never": "skipped",
+        "each": "done",
+        "end": "done",
+    }
+    one = steps["a"]
+    assert set(one) == {
+        *("name", "type", "state", "attempts", "worker", "ready_at", "started", "ended"),
+    }
+    assert (one["attempts"], one["type"]) == (1, "echo")
+    assert one["worker"] >= 1
+    assert one["ready_at"] <= one["started"] <= one["ended"]
+    assert told["started"] <= told["ended"]
+
+
+def test_items_are_listed_only_when_they_are_asked_for(shop: Shop, desk: Desk) -> None:
+    number = shop.start(FLOW)
+    work_off(shop, number)
+
+    with_items = named(shown(shop.records.connection, number, items=True))
+
+    assert "each[0]" not in named(show(desk, number))
+    assert (with_items["each[0]"]["state"], with_items["each[1]"]["attempts"]) == ("done", 1)
+    assert with_items["each[0]"]["hidden"] is True
+
+
+def test_a_failure_is_told_with_step_code_message_and_attempt(shop: Shop, desk: Desk) -> None:
+    number = shop.start(FLOW.replace("{x: 1}", "{fails: 9}"))
+    work_off(shop, number)
+
+    told = show(desk, number)
+
+    assert told["status"] == "failed"
+    assert told["error"] == {
+        "step": "a",
+        "code": "unlucky",
+        "message": "attempt 1 failed",
+        "attempt": 1,
+    }
+    assert named(told)["a"]["state"] == "failed"
+
+
+def test_doubts_and_approvals_want_attention(shop: Shop, desk: Desk) -> None:
+    number = shop.start(
+        ASKS.replace(
+            "slow, type: wait, wait: 1h", "slow, type: change, confirm: true, data: {lose: true}"
+        )
+    )
+    work(shop, lambda: {"parked", "in_doubt"} <= set(shop.done(number).steps.values()))
+
+    told = show(desk, number)
+
+    assert told["status"] == "running"
+    assert told["attention"] == [
+        {"step": "ask", "what": "approval", "who": ["lead"], "message": "Go on?"},
+        {"step": "slow", "what": "in_doubt", "message": "nobody knows", "lease": 1},
+    ]
+
+
+def test_one_step_is_shown_with_result_error_and_items(shop: Shop, desk: Desk) -> None:
+    number = shop.start(FLOW)
+    work_off(shop, number)
+
+    step, each = show_step(desk, number, "a"), show_step(desk, number, "each", items=True)
+    item = show_step(desk, number, "each[1]")
+
+    assert (step["result"], step["error"], step["lease"]) == ({"x": 1}, None, 1)
+    assert each["items"]["total"] == 2
+    assert each["items"]["states"] == {"each": {"done": 2}}
+    assert [one["name"] for one in each["items"]["steps"]] == ["each[0]", "each[1]"]
+    assert (item["name"], item["result"]) == ("each[1]", {"x": 2})
+    with pytest.raises(Unknown, match=r"there is no 'each\[7\]'"):
+        show_step(desk, number, "each[7]")
+    with pytest.raises(Unknown, match="did you mean 'each'"):
+        show_step(desk, number, "eech")
+
+
+def test_a_step_that_did_not_begin_is_waiting(shop: Shop, desk: Desk) -> None:
+    number = shop.start(ASKS)
+
+    assert show_step(desk, number, "last")["state"] == "waiting"
+
+
+def test_large_results_are_whole_and_very_large_ones_are_named(shop: Shop, desk: Desk) -> None:
+    number = shop.start(
+        "workload: {x: ''}\nworkflow:\n"
+        '  - {step: start, type: echo, data: {x: "{{ workload.x }}"}, next: [end]}\n'
+        '  - {step: end, result: "{{ start.x }}"}\n',
+        {"x": "y" * 100_000},
+    )
+    work_off(shop, number)
+    assert show(desk, number)["result"] == "y" * 100_000
+    text = desk.records.keep(encode("z" * (MOST_SHOWN + 1)))
+    desk.connection.execute("update noetl.execution set result = %s", (text,))
+
+    result = show(desk, number)["result"]
+
+    assert result["not_shown"] == "4,000,003 characters are too many"
+    assert result["begins"] == '"' + "z" * 999
+
+
+# Lists
+
+
+def test_executions_are_listed_the_newest_first_and_by_page(shop: Shop, desk: Desk) -> None:
+    numbers = [shop.start(ASKS, labels='{"site": "north"}' if n == 1 else None) for n in range(4)]
+    pause(desk, numbers[0], by=ANN)
+    cancel(desk, numbers[3], by=ANN)
+
+    def ids(**wanted: Any) -> list[int]:
+        return [int(one["execution_id"]) for one in executions(desk, Filter(**wanted))]
+
+    page = executions(desk, most=2)
+    assert [int(one["execution_id"]) for one in page] == [numbers[3], numbers[2]]
+    rest = executions(desk, before=numbers[2])
+    assert [int(one["execution_id"]) for one in rest] == [numbers[1], numbers[0]]
+    assert ids(status="paused") == [numbers[0]]
+    assert ids(status="running") == [numbers[2], numbers[1]]
+    assert ids(status="cancelled") == [numbers[3]]
+    assert ids(labels={"site": "north"}) == [numbers[1]]
+    assert (len(ids(path="tests/t")), ids(path="tests"), len(ids(path="tests/"))) == (4, [], 4)
+    assert ids(path="te%/") == []
+    assert (ids(parent=numbers[0]), len(ids(roots=True))) == ([], 4)
+    assert page[0]["status"] == "cancelled"
+    assert page[0]["error"]["message"] == "cancelled by ann"
+
+
+# Why
+
+
+def test_why_names_the_person_the_time_and_the_steps(shop: Shop, desk: Desk) -> None:
+    number = shop.start(ASKS)
+    work(shop, lambda: list(shop.done(number).steps.values()).count("parked") == 2)
+
+    found = {one.step: one for one in why(desk, number)}
+    chain = why(desk, number, "last")
+
+    assert set(found) == {"ask", "slow"}
+    assert found["ask"].kind == "person"
+    assert found["ask"].says == (
+        f"'ask' waits for lead to say yes or no: Go on? ('approve {number} ask')"
+    )
+    assert found["slow"].kind == "timer"
+    assert [(one.step, one.kind) for one in chain] == [
+        ("last", "steps"),
+        ("join", "steps"),
+        ("ask", "person"),
+        ("slow", "timer"),
+    ]
+    assert chain[0].says == "'last' waits for 'join'"
+    assert chain[1].as_json()["steps"] == ["ask", "slow"]
+
+
+def test_why_tells_that_no_worker_is_up_or_serves_the_pool(shop: Shop, desk: Desk) -> None:
+    number = shop.start("workflow:\n  - {step: a, type: echo}\n")
+    special = shop.start("workflow:\n  - {step: a, type: echo, pool: gpu}\n")
+
+    assert "none is up ('noetl-mcp worker')" in why(desk, number)[0].says
+    (reason,) = why(desk, special)
+
+    assert (reason.kind, reason.more["pool"]) == ("worker", "gpu")
+    assert "none takes steps of pool 'gpu' ('noetl-mcp worker --pool gpu')" in reason.says
+
+
+def test_why_tells_who_works_on_it_and_who_holds_a_permit(shop: Shop, desk: Desk) -> None:
+    text = (
+        "limits: {door: 1}\nworkflow:\n"
+        "  - {step: a, type: echo, data: {sleep: 0.5}, limits: door}\n"
+    )
+    first, second = shop.start(text), shop.start(text)
+
+    async def do() -> list[Any]:
+        async with shop.worker() as worker:
+            await shop.until(lambda: shop.state(first, "a") == "leased")
+            await asyncio.sleep(0.05)
+            return [worker.engine.line.worker, *why(desk, first), *why(desk, second)]
+
+    number, runs, waits = asyncio.run(do())
+
+    assert (runs.kind, runs.more["worker"]) == ("nothing", number)
+    assert runs.says.startswith(f"'a' runs on worker {number} since ")
+    assert waits.kind == "permit"
+    assert waits.says == f"'a' waits for limit 'door', held by 'a' of execution {first}"
+
+
+def test_why_tells_of_items_children_events_callbacks_and_doubts(shop: Shop, desk: Desk) -> None:
+    shop.submit(
+        "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: c, path: tests/c}\n" + ASKS
+    )
+    number = shop.start(
+        "workflow:\n  - {step: start, next: [kid, each, bell, hear, w]}\n"
+        "  - {step: kid, type: playbook, path: tests/c}\n"
+        "  - {step: each, type: iterator, collection: [1, 2, 3], element: x,"
+        " task: {type: wait, wait: 1h}}\n"
+        "  - {step: bell, type: wait, wait: {event: ring}}\n"
+        "  - {step: hear, type: callback, message: Well?}\n"
+        "  - {step: w, type: change, confirm: true, data: {lose: true}}\n"
+    )
+    work(shop, lambda: list(shop.done(number).steps.values()).count("parked") == 5)
+
+    found = {one.step: one for one in why(desk, number)}
+
+    assert found["kid"].says.startswith(f"'kid' waits for its child, execution {number + 1}, which")
+    assert found["each"].says == "'each' waits for its items: 0 of 3 are over, 1 are at work"
+    assert found["each[0]"].kind == "timer"
+    assert found["bell"].says == "'bell' waits for event 'ring'"
+    assert found["hear"].says == "'hear' waits for an answer from outside: Well?"
+    assert f"'resolve {number} w --accept RESULT'" in found["w"].says
+
+
+def test_why_tells_of_a_pause_and_of_an_end(shop: Shop, desk: Desk) -> None:
+    number = shop.start(ASKS)
+    pause(desk, number, by=ANN)
+
+    first, second = why(desk, number)[:2]
+
+    assert first.kind == "paused"
+    assert "was paused by ann" in first.says
+    assert (second.kind, second.says) == ("halt", "'ask' is ready, and nothing begins")
+    cancel(desk, number, by=ANN)
+    (over,) = why(desk, number)
+    assert over.says == f"execution {number} is cancelled; it waits for nothing"
+    assert why(desk, number, "ask")[0].says == "'ask' is cancelled; it waits for nothing"
+
+
+def test_a_worker_that_was_not_heard_of_is_not_up(shop: Shop, desk: Desk) -> None:
+    number = shop.start("workflow:\n  - {step: a, type: echo}\n")
+    desk.connection.execute(
+        "insert into noetl.worker (epoch, plan_format, pools, host, boot, pid, seen_at)"
+        " values (1, 1, '{\"\"}', 'h', 'b', 1, clock_timestamp() - interval '1 minute')"
+    )
+
+    assert why(desk, number)[0].kind == "worker"
+    desk.lease = timedelta(minutes=2)
+    assert why(desk, number)[0].kind == "turn"

@@ -1,0 +1,475 @@
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from noetl_mcp.playbook.rendering.secret import MASK, Secret
+from noetl_mcp.tasks.calls import Failed, HandedBack
+from noetl_mcp.tasks.duckdb import Duckdb
+from noetl_mcp.tasks.specs_data import DuckdbSettings
+from tests.tasks.calling import Around, call
+
+
+def run(sql: str | list[str], *, folder: Path | None = None, **more: Any) -> Any:
+    """Carry out one step and return its result."""
+    keys = set(DuckdbSettings.model_fields) & set(more)
+    settings = DuckdbSettings(sql=sql, **{key: more.pop(key) for key in keys})
+    task = Duckdb(folders=[folder] if folder else [], readable=more.pop("readable", ()))
+
+    async def execute() -> Any:
+        try:
+            return await task.execute(call("duckdb", settings, **more))
+        finally:
+            await task.close()
+
+    return asyncio.run(execute())
+
+
+def refusal(sql: str | list[str], **more: Any) -> Failed:
+    with pytest.raises(Failed) as caught:
+        run(sql, **more)
+    return caught.value
+
+
+def asked(path: Path, sql: str) -> list[Any]:
+    with duckdb.connect(str(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_a_query_gives_rows_their_count_and_the_columns() -> None:
+    assert run("SELECT x, x * 2 AS twice FROM range(2) AS t(x)") == {
+        "rows": [{"x": 0, "twice": 0}, {"x": 1, "twice": 2}],
+        "row_count": 2,
+        "columns": ["x", "twice"],
+    }
+
+
+def test_several_statements_give_each_its_answer() -> None:
+    result = run("CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2); FROM t; DELETE FROM t")
+
+    assert result["rows"] == [{"a": 1}, {"a": 2}]
+    assert [result[f"command_{n}"]["row_count"] for n in range(4)] == [0, 2, 2, 2]
+    assert result["command_1"]["columns"] == []
+
+
+def test_what_a_change_gives_back_are_rows() -> None:
+    sql = "CREATE TABLE t (a INT, j JSON); INSERT INTO t VALUES (1, '[2]') RETURNING a, j"
+
+    assert run(sql)["rows"] == [{"a": 1, "j": [2]}]
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("1::HUGEINT", 1),
+        ("170141183460469231731687303715884105727::HUGEINT", str(2**127 - 1)),
+        ("1.50::DECIMAL(10,2)", 1.5),
+        ("0.12345678901234567890::DECIMAL(38,20)", "0.12345678901234567890"),
+        ("'NaN'::DOUBLE", "NaN"),
+        ("'-inf'::DOUBLE", "-Infinity"),
+        ("true", True),
+        ("NULL", None),
+        ("'a'::BLOB", "YQ=="),
+        ("'a'::ENUM ('a', 'b')", "a"),
+        ("uuid '6ba7b810-9dad-11d1-80b4-00c04fd430c8'", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"),
+        ("date '2024-02-29'", "2024-02-29"),
+        ("'infinity'::DATE", "infinity"),
+        ("timestamp '2024-02-29 10:00:00.5'", "2024-02-29T10:00:00.5"),
+        ("timestamp_ns '2024-01-01 00:00:00.123456789'", "2024-01-01T00:00:00.123456789"),
+        ("timestamptz '2024-01-01 00:00:00+00' AT TIME ZONE 'UTC'", "2024-01-01T00:00:00"),
+        ("time '10:00'", "10:00:00"),
+        ("interval '14 months'", "1 year 2 months"),
+        ("[1, NULL]", [1, None]),
+        ("[1, 2]::INT[2]", [1, 2]),
+        ("[[date '2024-01-01']]", [["2024-01-01"]]),
+        (
+            "{'a b': timestamp '2024-01-01 00:00:00', c: NULL}",
+            {"a b": "2024-01-01T00:00:00", "c": None},
+        ),
+        ("MAP {'x': date '2024-01-01'}", {"x": "2024-01-01"}),
+        ("MAP {1: 2}", {"1": 2}),
+        ("'{\"a\": [1, 1.5]}'::JSON", {"a": [1, 1.5]}),
+        ("['1'::JSON]", [1]),
+        ("row(1, 'a')", [1, "a"]),
+        ("union_value(k := 1)", 1),
+        ("5::BIGNUM", "5"),
+        ("'101'::BIT", "101"),
+    ],
+)
+def test_what_duckdb_holds_has_one_form_in_json(sql: str, value: object) -> None:
+    (row,) = run(f"SELECT {sql} AS value")["rows"]
+
+    assert row == {"value": value}
+    assert type(row["value"]) is type(value)
+
+
+def test_moments_with_a_zone_say_it() -> None:
+    (row,) = run("SELECT timestamptz '2024-01-01 00:00:00+00' AS at_")["rows"]
+
+    assert row["at_"].startswith(("2024-01-01T", "2023-12-31T"))
+    assert row["at_"][-6] in "+-"
+
+
+@pytest.mark.parametrize(
+    ("sql", "value", "row"),
+    [
+        ("SELECT {{ v }} AS v", "o'x; --", "o'x; --"),
+        ("SELECT {{ v }} + 1 AS v", 41, 42),
+        ("SELECT {{ v }} IS NULL AS v", None, True),
+        ("SELECT {{ v }} AS v", [1, None], [1, None]),
+        ("SELECT ({{ v }}).a[1] AS v", {"a": ["x"]}, "x"),
+        ("SELECT {{ v }} AS v", {"key": ["a"], "value": [1]}, {"key": ["a"], "value": [1]}),
+        ("SELECT {{ v }} AS v", [1, "a", {"b": None}], [1, "a", {"b": None}]),
+        (
+            "SELECT {{ v }} AS v",
+            [{"a": 1}, {"b": "x"}],
+            [{"a": 1, "b": None}, {"a": None, "b": "x"}],
+        ),
+        ("SELECT {{ v }} AS v", {}, {}),
+        ("SELECT 'axb' LIKE '%{{ v }}%' AS v", "x", True),
+        ("SELECT date '2024-01-02' > '{{ v }}' AS v", "2024-01-01", True),
+        ("SELECT (date '2024-01-01' + INTERVAL '{{ v }} days')::DATE AS v", 1, "2024-01-02"),
+        ("SELECT (date '2024-01-01' + INTERVAL {{ v }} DAY)::DATE AS v", 1, "2024-01-02"),
+        ("SELECT 2 IN ({{ v }}) AS v", [1, 2], True),
+        ("SELECT 2 NOT IN ({{ v }}) AS v", [], True),
+        ("SELECT 5 % {{ v }} AS v", 3, 2),
+        ("SELECT count(*) AS v FROM range(10) LIMIT {{ v }}", 1, 10),
+        ('SELECT "{{ v }}" FROM (SELECT 1 AS name)', "name", 1),
+    ],
+)
+def test_a_value_arrives_as_what_it_is(sql: str, value: object, row: object) -> None:
+    (found,) = run(sql, names={"v": value})["rows"]
+
+    assert list(found.values()) == [row]
+
+
+def test_params_stand_beside_templates() -> None:
+    sql = "SELECT {{ a }} AS a, :b AS b, {'k': 1}.k AS c"
+
+    assert run(sql, names={"a": 1}, params={"b": "x"})["rows"] == [{"a": 1, "b": "x", "c": 1}]
+
+
+def test_more_rows_than_allowed_are_a_failure() -> None:
+    for sql in ("FROM range(1_000_000_000_000)", "PRAGMA show_tables", "SHOW ALL TABLES"):
+        setup = "CREATE TABLE a (x INT); CREATE TABLE b (x INT); "
+        assert refusal(setup + sql, max_rows=1).code == "too-many-rows"
+    assert run("FROM range(3)", max_rows=3)["row_count"] == 3
+
+
+def test_rows_are_lists_where_that_is_asked_for() -> None:
+    assert run("SELECT 1 AS a, 2 AS a", rows_as="lists")["rows"] == [[1, 2]]
+    assert refusal("SELECT 1 AS a, 2 AS a").code == "same-column-twice"
+
+
+def test_rows_of_other_steps_are_tables() -> None:
+    rows = [
+        {"id": 1, "name": "a'b", "tags": ["x"], "size": {"m2": 1}, "mixed": 1, "day": "2024-01-01"},
+        {
+            "id": -2,
+            "name": None,
+            "tags": [],
+            "size": {"m2": 2.5, "h": 3},
+            "mixed": "x",
+            "none": None,
+        },
+    ]
+    sql = (
+        "SELECT id, name, tags, size.m2 AS m2, size.h AS h, mixed, day, none FROM rooms ORDER BY id"
+    )
+
+    result = run(sql, tables={"rooms": rows})
+
+    assert result["rows"] == [
+        {
+            "id": -2,
+            "name": None,
+            "tags": [],
+            "m2": 2.5,
+            "h": 3,
+            "mixed": "x",
+            "day": None,
+            "none": None,
+        },
+        {
+            "id": 1,
+            "name": "a'b",
+            "tags": ["x"],
+            "m2": 1,
+            "h": None,
+            "mixed": 1,
+            "day": "2024-01-01",
+            "none": None,
+        },
+    ]
+
+
+@pytest.mark.parametrize("rows", [[], [{}], [1], {"a": 1}, 5, "rooms.doc"])
+def test_what_is_no_table_is_refused(rows: object, tmp_path: Path) -> None:
+    assert refusal("SELECT 1", tables={"t": rows}, folder=tmp_path).code == "no-table"
+
+
+def test_data_files_are_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,name\n1,x\n")
+    (tmp_path / "b.json").write_text('[{"id": 1, "m2": 2.5}]')
+    (tmp_path / "c.jsonl").write_text('{"id": 1, "h": 3}\n')
+    tables = {"a": "a.csv", "b": str(tmp_path / "b.json"), "c": "c.jsonl"}
+
+    result = run("FROM a JOIN b USING (id) JOIN c USING (id)", tables=tables, folder=tmp_path)
+
+    assert result["rows"] == [{"id": 1, "name": "x", "m2": 2.5, "h": 3}]
+
+
+def test_sql_may_read_files_of_allowed_folders_only(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "kb.json").write_text(json.dumps([{"id": 1, "topic": "walls"}]))
+    (inside / "link.json").symlink_to(outside / "kb.json")
+    sql = "SELECT id FROM read_json('{path}') WHERE topic = {{{{ topic }}}}"
+
+    def ids(path: str, **more: Any) -> Any:
+        return run(sql.format(path=path), names={"topic": "walls"}, **more)["rows"]
+
+    assert ids(f"{inside}/kb.json", folder=inside) == [{"id": 1}]
+    assert ids(f"{inside}/kb.json", readable=[inside]) == [{"id": 1}]
+    for path in (f"{outside}/kb.json", f"{inside}/../out/kb.json", f"{inside}/link.json"):
+        with pytest.raises(Failed, match="disabled by configuration"):
+            ids(path, folder=inside)
+    with pytest.raises(Failed, match="disabled by configuration"):
+        ids(f"{inside}/kb.json")
+
+
+OUTSIDE = [
+    "COPY (SELECT 1) TO '{path}'",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO '{path}'",
+    "EXPORT DATABASE '{path}'",
+    "ATTACH '{path}' AS other",
+    "PREPARE p AS COPY (SELECT 1) TO '{path}'; EXECUTE p",
+    "IMPORT DATABASE '{path}'",
+    "PRAGMA import_database('{path}')",
+]
+
+
+@pytest.mark.parametrize("sql", OUTSIDE)
+def test_a_step_that_does_not_write_leaves_no_file(tmp_path: Path, sql: str) -> None:
+    failed = refusal(sql.format(path=tmp_path / "out"), folder=tmp_path)
+
+    assert "writes: true" in failed.message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *OUTSIDE,
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "RESET enable_external_access",
+        "SET allowed_directories = ['/']",
+        "COMMIT",
+        "FROM secret_of_the_test",
+        "FROM 'http://127.0.0.1:1/a.csv'",
+        "FROM glob('/etc/*')",
+        "CREATE PERSISTENT SECRET s (TYPE http)",
+    ],
+)
+def test_nothing_reaches_outside_of_the_folders(tmp_path: Path, sql: str) -> None:
+    secret_of_the_test = [1]
+    (tmp_path / "in").mkdir()
+
+    refusal(sql.format(path=tmp_path / "out"), folder=tmp_path / "in", writes=True)
+
+    assert [one.name for one in tmp_path.iterdir()] == ["in"]
+    assert secret_of_the_test == [1]
+
+
+def test_a_writing_step_may_write_into_its_folders(tmp_path: Path) -> None:
+    sql = f"COPY (SELECT 1 AS a) TO '{tmp_path}/a.csv'; FROM '{tmp_path}/a.csv'"
+
+    result = run(sql, folder=tmp_path, writes=True)
+
+    assert result["rows"] == [{"a": 1}]
+    assert result["command_0"]["row_count"] == 1
+
+
+def test_a_database_file_keeps_what_a_writing_step_puts_into_it(tmp_path: Path) -> None:
+    sql = "CREATE TABLE t (a INT); INSERT INTO t VALUES ({{ a }})"
+
+    run(sql, database="f/kept.duckdb", folder=tmp_path, writes=True, names={"a": 7})
+
+    assert run("FROM t", database="f/kept.duckdb", folder=tmp_path)["rows"] == [{"a": 7}]
+    assert [one.name for one in (tmp_path / "f").iterdir()] == ["kept.duckdb"]
+
+
+def test_a_database_file_is_read_only_otherwise(tmp_path: Path) -> None:
+    asked(tmp_path / "kept.duckdb", "CREATE TABLE t (a INT)")
+
+    failed = refusal("INSERT INTO t VALUES (1)", database="kept.duckdb", folder=tmp_path)
+
+    assert "read-only" in failed.message
+    assert asked(tmp_path / "kept.duckdb", "FROM t") == []
+
+
+@pytest.mark.parametrize(
+    "path", ["none.duckdb", "../x.duckdb", "link.duckdb", "https://x/y.duckdb"]
+)
+def test_a_database_is_a_file_that_is_there_and_allowed(tmp_path: Path, path: str) -> None:
+    (tmp_path / "in").mkdir()
+    asked(tmp_path / "x.duckdb", "CREATE TABLE t (a INT)")
+    (tmp_path / "in" / "link.duckdb").symlink_to(tmp_path / "x.duckdb")
+
+    failed = refusal("SELECT 1", database=path, folder=tmp_path / "in")
+
+    assert failed.code in ("no-such-file", "outside-folders", "link")
+
+
+def test_a_folder_that_may_only_be_read_takes_no_database(tmp_path: Path) -> None:
+    asked(tmp_path / "x.duckdb", "CREATE TABLE t AS SELECT 1 AS a")
+    path = str(tmp_path / "x.duckdb")
+
+    assert run("FROM t", database=path, readable=[tmp_path])["rows"] == [{"a": 1}]
+    assert refusal("SELECT 1", database=path, readable=[tmp_path], writes=True).code == (
+        "outside-folders"
+    )
+
+
+def test_statements_stand_or_fall_together_unless_said_otherwise(tmp_path: Path) -> None:
+    sql = "CREATE TABLE t (a INT); SELECT 'x'::INT"
+
+    for transaction, left in ((True, []), (False, [("t",)])):
+        failed = refusal(
+            sql, database="a.duckdb", folder=tmp_path, writes=True, transaction=transaction
+        )
+        assert (failed.code, failed.retriable) == ("duckdb-conversion", False)
+        assert failed.details == {"statement": 2}
+        assert asked(tmp_path / "a.duckdb", "SHOW TABLES") == left
+
+
+def test_further_databases_are_attached(tmp_path: Path) -> None:
+    asked(tmp_path / "other.duckdb", "CREATE TABLE t AS SELECT 1 AS a")
+
+    def attached(**more: Any) -> Any:
+        return run("UPDATE o.t SET a = 2; FROM o.t", folder=tmp_path, **more)
+
+    with pytest.raises(Failed, match="read-only"):
+        attached(attach={"o": {"path": "other.duckdb"}})
+    assert attached(attach={"o": {"path": "other.duckdb"}}, writes=True)["rows"] == [{"a": 2}]
+
+
+@pytest.mark.parametrize("kind", ["postgres", "sqlite"])
+def test_a_kind_of_database_whose_extension_is_missing_is_told_so(
+    tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "x").write_text("")
+
+    failed = refusal("SELECT 1", attach={"o": {"path": "x", "type": kind}}, folder=tmp_path)
+
+    assert "xtension" in failed.message
+
+
+def test_extensions_that_are_built_in_can_be_named_and_none_is_fetched() -> None:
+    assert run("SELECT 1 AS a", extensions=["json", "icu"])["row_count"] == 1
+    assert refusal("SELECT 1", extensions=["spatial"]).code == "duckdb-io"
+    assert refusal("SELECT 1", extensions=["../x"]).code == "sql-refused"
+
+
+def test_memory_and_threads_are_bounded() -> None:
+    sql = "SELECT current_setting('threads') AS t, current_setting('memory_limit') AS m"
+
+    assert run(sql, threads=1, memory_limit="100MB")["rows"] == [{"t": 1, "m": "95.3 MiB"}]
+    assert refusal("SELECT 1", memory_limit="lots").code == "duckdb-parser"
+    failed = refusal("SELECT list(x) FROM range(5_000_000) t(x)", memory_limit="10MB", threads=1)
+    assert (failed.code, failed.retriable) == ("duckdb-out-of-memory", True)
+
+
+def test_many_rows_given_back_by_a_change_leave_the_way_free_for_more() -> None:
+    sql = "CREATE TABLE t (a INT); INSERT INTO t FROM range(9000) RETURNING a;"
+
+    result = run(f"{sql} SELECT count(*) AS n FROM t")
+
+    assert (result["command_1"]["row_count"], result["rows"]) == (9000, [{"n": 9000}])
+
+
+def test_what_takes_too_long_is_interrupted(tmp_path: Path) -> None:
+    sql = "CREATE TABLE t (a INT); SELECT count(*) FROM range(1_000_000_000_000)"
+
+    failed = refusal(sql, database="a.duckdb", folder=tmp_path, writes=True, timeout=0.3)
+
+    assert (failed.code, failed.retriable) == ("timeout", True)
+    assert asked(tmp_path / "a.duckdb", "SHOW TABLES") == []
+
+
+def test_a_cancelled_step_stops(tmp_path: Path) -> None:
+    settings = DuckdbSettings(sql=["SELECT count(*) FROM range(1_000_000_000_000)"])
+
+    async def cancel() -> BaseException:
+        task = Duckdb()
+        running = asyncio.create_task(task.execute(call("duckdb", settings)))
+        await asyncio.sleep(0.1)
+        running.cancel()
+        ended = (await asyncio.gather(running, return_exceptions=True))[0]
+        await task.close()
+        assert isinstance(ended, BaseException)
+        return ended
+
+    assert isinstance(asyncio.run(cancel()), asyncio.CancelledError)
+
+
+def test_calls_on_one_file_take_turns(tmp_path: Path) -> None:
+    settings = DuckdbSettings(sql=["INSERT INTO t SELECT max(a) + 1 FROM t"], database="a.duckdb")
+    asked(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT 0 AS a")
+
+    async def many() -> None:
+        task = Duckdb(folders=[tmp_path])
+        await asyncio.gather(
+            *(task.execute(call("duckdb", settings, writes=True)) for _ in range(5)),
+            task.execute(call("duckdb", DuckdbSettings(sql=["FROM t"], database="a.duckdb"))),
+        )
+        await task.close()
+
+    asyncio.run(many())
+
+    assert asked(tmp_path / "a.duckdb", "SELECT max(a) FROM t") == [(5,)]
+
+
+def test_a_file_that_another_process_has_open_may_be_free_later(tmp_path: Path) -> None:
+    hold = (
+        f"import duckdb; c = duckdb.connect({str(tmp_path / 'a.duckdb')!r}); print(1, flush=True)"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", f"{hold}; input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+
+        failed = refusal("SELECT 1", database="a.duckdb", folder=tmp_path, writes=True)
+
+        holder.communicate(b"\n")
+    assert (failed.code, failed.retriable) == ("duckdb-locked", True)
+
+
+def test_no_message_shows_a_secret() -> None:
+    failed = refusal("SELECT {{ secret }}::INT", names={"secret": Secret("hush-hush")})
+
+    assert "hush" not in failed.message
+    assert MASK in failed.message
+
+
+def test_no_file_is_touched_under_a_lease_that_may_be_gone(tmp_path: Path) -> None:
+    with pytest.raises(HandedBack):
+        run(
+            "CREATE TABLE t (a INT)",
+            database="a.duckdb",
+            folder=tmp_path,
+            writes=True,
+            around=Around(holds=False),
+        )
+
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,297 @@
+"""The care a step takes: retries, repeats, times, doubts, checks, secrets, limits."""
+
+import asyncio
+
+import pytest
+
+from noetl_mcp.broker.run import World
+from noetl_mcp.playbook.rendering.secret import Secret
+from noetl_mcp.tasks.calls import Call, Failed, HandedBack
+from tests.worker.shop import Shop
+
+
+def one(step: str, head: str = "") -> str:
+    steps = f"  - {{step: start, next: [a]}}\n  - {{step: a, {step}, next: [b]}}\n"
+    return f"{head}\nworkflow:\n{steps}  - {{step: b, type: echo}}\n"
+
+
+def test_retries_wait_longer_each_time(shop: Shop) -> None:
+    retry = "retry: {max_attempts: 4, initial_delay: 0.02, backoff_multiplier: 2}"
+
+    done = shop.run(one(f"type: echo, data: {{fails: 3}}, {retry}"))
+
+    assert (done.steps["a"], done.rows["a"][1]) == ("done", 4)
+    assert shop.kinds(done.id, "a").count("action_retry") == 3
+    delays = shop.records.connection.execute(
+        "select (data::jsonb ->> 'delay')::float from noetl.event where kind = 14 order by id"
+    ).fetchall()
+    assert delays == [(0.02,), (0.04,), (0.08,)]
+
+
+def test_retries_come_to_an_end(shop: Shop) -> None:
+    done = shop.run(one("type: echo, data: {fails: 9}, retry: {max_attempts: 2, initial_delay: 0}"))
+
+    assert (done.status, done.rows["a"][1]) == ("failed", 2)
+
+
+def test_a_failure_that_no_attempt_cures_is_not_tried_again(shop: Shop) -> None:
+    async def hopeless(call: Call) -> None:
+        raise Failed("hopeless", "no", retriable=False)
+
+    shop.echo.answer = hopeless
+
+    done = shop.run(one("type: echo, retry: 5"))
+
+    assert done.rows["a"][1] == 1
+
+
+def test_stop_when_wins_over_retry_when(shop: Shop) -> None:
+    retry = (
+        'retry: {max_attempts: 5, initial_delay: 0, retry_when: "{{ attempt < 4 }}",'
+        ' stop_when: "{{ attempt >= 2 }}"}'
+    )
+
+    done = shop.run(one(f"type: echo, data: {{fails: 9}}, {retry}"))
+
+    assert done.rows["a"][1] == 2
+
+
+def test_a_repeat_goes_on_until_its_condition_holds(shop: Shop) -> None:
+    count = 0
+
+    async def counting(call: Call) -> dict[str, int]:
+        nonlocal count
+        count += 1
+        return {"n": count}
+
+    shop.echo.answer = counting  # type: ignore[assignment]  # a map of numbers is JSON
+    repeat = 'repeat: {until: "{{ result.n >= 3 }}", max: 9, collect: "{{ [result.n] }}"}'
+
+    done = shop.run(
+        f"workflow:\n  - {{step: start, type: echo, {repeat}, next: [end]}}\n"
+        '  - {step: end, result: "{{ start }}"}\n'
+    )
+
+    assert done.result == [1, 2, 3]
+
+
+def test_a_repeat_never_exceeds_its_maximum(shop: Shop) -> None:
+    done = shop.run(one('type: echo, repeat: {while: "{{ true }}", max: 3}'))
+
+    assert done.status == "completed"
+    assert shop.kinds(done.id, "a").count("loop_iteration") == 2
+
+
+def test_a_read_that_takes_too_long_fails(shop: Shop) -> None:
+    async def slow(call: Call) -> None:
+        await asyncio.sleep(30)
+
+    shop.echo.answer = slow
+
+    done = shop.run(one("type: echo, timeout: 0.05"))
+
+    assert done.error is not None
+    assert done.error["code"] == "timeout"
+
+
+def test_a_write_of_unknown_outcome_is_in_doubt_and_not_repeated(shop: Shop) -> None:
+    number = shop.start(one("type: change, data: {lose: true}, confirm: true, retry: 3"))
+
+    async def work() -> None:
+        async with shop.worker():
+            await shop.until(lambda: shop.state(number, "a") == "in_doubt")
+
+    asyncio.run(work())
+    assert shop.done(number).status == "running"
+    assert len(shop.change.calls) == 1
+
+
+def test_an_idempotent_write_is_repeated_with_the_same_key(shop: Shop) -> None:
+    care = "confirm: true, idempotent: true, retry: {max_attempts: 2, initial_delay: 0}"
+
+    done = shop.run(one(f"type: change, data: {{lose: true}}, {care}"))
+
+    assert done.status == "failed"
+    keys = {call.key for call in shop.change.calls}
+    assert (len(shop.change.calls), len(keys)) == (2, 1)
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_check_settles_a_doubt(shop: Shop, is_done: bool) -> None:
+    async def saying(call: Call) -> dict[str, object]:
+        return {"done": is_done, "result": {"id": 7}}
+
+    shop.echo.answer = saying  # type: ignore[assignment]  # a map is JSON
+    care = "confirm: true, check: {type: noop}"
+
+    text = one(f"type: change, data: {{lose: true}}, {care}").replace("noop", "echo")
+    done = shop.run(text) if is_done else None
+
+    if done is not None:
+        assert (done.status, done.rows["a"][2]) == ("completed", '{"id":7}')
+
+
+def test_what_was_handed_back_is_done_again(shop: Shop) -> None:
+    handed = 0
+
+    async def shy(call: Call) -> None:
+        nonlocal handed
+        handed += 1
+        if handed == 1:
+            raise HandedBack("the lease may be gone")
+
+    shop.change.answer = shy
+
+    done = shop.run(one("type: change, confirm: true"))
+
+    assert (done.status, done.rows["a"][1], handed) == ("completed", 1, 2)
+
+
+def test_secrets_reach_the_task_and_nothing_that_is_kept(shop: Shop) -> None:
+    shop.secrets = World({}, {"token": Secret("s3cr3t-V4lue")})
+
+    done = shop.run(one('type: echo, data: {t: "Bearer {{ secrets.token }}"}'))
+
+    assert shop.echo.calls[0].input == {"t": "Bearer s3cr3t-V4lue"}
+    assert done.rows["a"][2] == '{"t":"••••••"}'
+    told = shop.records.connection.execute("select data from noetl.event").fetchall()
+    assert "s3cr3t" not in str(told)
+
+
+def test_a_secret_is_not_kept_by_set(shop: Shop) -> None:
+    shop.secrets = World({}, {"token": Secret("s3cr3t-V4lue")})
+
+    done = shop.run(one('type: set, values: {t: "{{ secrets.token }}"}'))
+
+    assert done.error is not None
+    assert done.error["code"] == "secret"
+
+
+def test_a_name_that_is_not_there_fails_the_step_and_says_where(shop: Shop) -> None:
+    done = shop.run(one('type: echo, data: {x: "{{ workload.a.b }}"}', "workload: {a: {}}"))
+
+    assert done.error is not None
+    assert done.error["code"] == "template"
+    assert "input.x" in done.error["message"]
+
+
+def test_asserted_names_must_be_there(shop: Shop) -> None:
+    before = shop.run(one("type: echo, data: {x: 1}, assert: {expects: [y]}"))
+    after = shop.run(one("type: echo, data: {x: 1}, assert: {returns: [y]}"))
+
+    for done in (before, after):
+        assert done.error is not None
+        assert done.error["code"] == "assert"
+        assert "'y'" in done.error["message"]
+    assert len(shop.echo.calls) == 1
+
+
+def test_saves_to_the_log_are_events(shop: Shop) -> None:
+    done = shop.run(
+        one('type: echo, data: {x: 1}, save: {storage: event_log, data: "{{ result.x }}"}')
+    )
+
+    assert "save_completed" in shop.kinds(done.id, "a")
+
+
+def test_an_execution_that_takes_too_long_fails(shop: Shop) -> None:
+    done = shop.run(one("type: echo, data: {sleep: 30}", "timeout: 0.2"))
+
+    assert done.status == "failed"
+    assert done.error is not None
+    assert done.error["code"] == "timeout"
+
+
+def test_a_result_that_is_no_json_fails_the_step(shop: Shop) -> None:
+    async def strange(call: Call) -> float:
+        return float("nan")
+
+    shop.echo.answer = strange
+
+    done = shop.run(one("type: echo"))
+
+    assert done.error is not None
+    assert done.error["code"] == "not-json"
+
+
+def test_a_large_result_is_stored_by_digest(shop: Shop) -> None:
+    async def large(call: Call) -> str:
+        return "x" * 100_000
+
+    shop.echo.answer = large
+
+    done = shop.run(
+        "workflow:\n  - {step: start, type: echo, next: [end]}\n"
+        '  - {step: end, result: "{{ start.data | length }}"}\n'
+    )
+
+    assert done.result == 100_000
+    assert str(done.rows["start"][2]).startswith("@")
+
+
+def test_limits_hold_across_executions(shop: Shop) -> None:
+    now, most = 0, 0
+
+    async def counted(call: Call) -> None:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.03)
+        now -= 1
+
+    shop.echo.answer = counted
+    text = "limits: {revit: 2}\nworkflow:\n  - {step: start, type: echo, limits: revit}\n"
+    numbers = [shop.start(text) for _ in range(6)]
+
+    async def work() -> None:
+        async with shop.worker():
+            await shop.until(lambda: all(shop.status(n) for n in numbers))
+
+    asyncio.run(work())
+    assert most == 2
+
+
+def test_more_urgent_executions_come_first(shop: Shop) -> None:
+    text = "workflow:\n  - {step: start, type: echo}\n"
+    slow, urgent = shop.start(text), shop.start(text, priority=10)
+
+    async def work() -> None:
+        async with shop.worker(waiting=1):
+            await shop.until(lambda: bool(shop.status(slow) and shop.status(urgent)))
+
+    asyncio.run(work())
+    assert [call.execution_id for call in shop.echo.calls] == [urgent, slow]
+
+
+def test_every_round_of_a_repeated_write_is_a_write_of_its_own(shop: Shop) -> None:
+    done = shop.run(one('type: change, confirm: true, repeat: {while: "{{ true }}", max: 3}'))
+
+    assert done.status == "completed"
+    assert len({call.key for call in shop.change.calls}) == 3
+
+
+def test_a_failing_save_that_only_warns_does_not_fail_the_execution(shop: Shop) -> None:
+    save = "save: {storage: duckdb, database: /nowhere/x.duckdb, table: t, on_failure: warn}"
+
+    done = shop.run(one(f"type: echo, data: {{x: 1}}, {save}"))
+
+    assert (done.status, done.steps["a.save.1"], done.steps["b"]) == ("completed", "failed", "done")
+
+
+def test_secret_variables_are_masked_in_what_is_kept(shop: Shop) -> None:
+    head = "workload: {pin: {type: string, required: true, secret: true}, room: hall}"
+
+    number = shop.start(
+        one('type: echo, data: {p: "{{ workload.pin }}", r: "{{ workload.room }}"}', head),
+        {"pin": "s3cr3t-V4lue"},
+    )
+
+    async def work() -> None:
+        async with shop.worker():
+            await shop.until(lambda: bool(shop.status(number)))
+
+    asyncio.run(work())
+    assert shop.echo.calls[0].input == {"p": "s3cr3t-V4lue", "r": "hall"}
+    assert shop.done(number).rows["a"][2] == '{"p":"••••••","r":"hall"}'
+    told = shop.records.connection.execute("select data from noetl.event").fetchall()
+    assert "s3cr3t" not in str(told)

@@ -1,0 +1,137 @@
+"""Doing the same for each of many things."""
+
+from tests.worker.shop import Shop
+
+
+def book(settings: str, task: str, end: str = "{{ each }}") -> str:
+    return f"""
+workload: {{xs: [5, 3, 4, 1, 2]}}
+workflow:
+  - {{step: start, next: [each]}}
+  - step: each
+    type: iterator
+    element: x
+    {settings}
+    task: {task}
+    next: [end]
+  - {{step: end, result: "{end}"}}
+"""
+
+
+ECHO = '{type: echo, data: {x: "{{ x }}", i: "{{ _loop.index }}"}}'
+
+
+def test_items_are_done_in_order_and_gathered(shop: Shop) -> None:
+    done = shop.run(book('collection: "{{ workload.xs }}"', ECHO))
+
+    assert isinstance(done.result, dict)
+    xs = [5, 3, 4, 1, 2]
+    assert done.result == {
+        "items": 5,
+        "results": [{"x": x, "i": i} for i, x in enumerate(xs)],
+        "count": 5,
+        "errors": [],
+    }
+
+
+def test_where_order_limit_and_chunk_are_applied_in_this_order(shop: Shop) -> None:
+    settings = (
+        'collection: "{{ workload.xs }}"\n    where: "{{ x > 1 }}"\n    order_by: "{{ x }}"\n'
+        "    limit: 3\n    chunk: 2"
+    )
+
+    done = shop.run(book(settings, '{type: echo, data: {x: "{{ x }}"}}', "{{ each.results }}"))
+
+    assert done.result == [{"x": [2, 3]}, {"x": [4]}]
+
+
+def test_an_empty_collection_is_done_at_once(shop: Shop) -> None:
+    done = shop.run(book("collection: []", ECHO))
+
+    assert done.result == {"items": 0, "results": [], "count": 0, "errors": []}
+
+
+def test_failures_within_the_tolerance_are_told_in_place(shop: Shop) -> None:
+    task = '{type: echo, data: {x: "{{ x }}", fails: "{{ 1 if x == 3 else 0 }}"}}'
+
+    done = shop.run(book('collection: "{{ workload.xs }}"\n    tolerate: "20%"', task))
+
+    assert isinstance(done.result, dict)
+    error = {"code": "unlucky", "message": "attempt 1 failed"}
+    assert done.result["errors"] == [{"index": 1, **error}]
+    assert done.result["results"][1] == {"error": error}  # type: ignore[index]
+    assert done.result["count"] == 4
+
+
+def test_more_failures_fail_the_step_and_hand_nothing_further_out(shop: Shop) -> None:
+    task = '{type: echo, data: {fails: "{{ 1 if x == 3 else 0 }}"}}'
+
+    done = shop.run(book('collection: "{{ workload.xs }}"', task))
+
+    assert done.status == "failed"
+    assert done.error is not None
+    assert (done.error["step"], done.error["code"]) == ("each", "items-failed")
+    assert "each.item[2]" not in done.steps
+
+
+def test_sequences_see_the_tasks_before_them(shop: Shop) -> None:
+    task = (
+        '[{name: one, type: echo, data: {a: "{{ x }}"}},'
+        ' {name: two, type: echo, data: {b: "{{ one.a * 10 }}", c: "{{ parent.workload.xs[0] }}"}}]'
+    )
+
+    done = shop.run(book('collection: "{{ workload.xs }}"', task, "{{ each.results }}"))
+
+    assert done.result == [{"b": x * 10, "c": 5} for x in (5, 3, 4, 1, 2)]
+
+
+def test_items_side_by_side_never_exceed_their_number(shop: Shop) -> None:
+    import asyncio
+
+    now, most = 0, 0
+
+    async def counted(call: object) -> None:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.02)
+        now -= 1
+
+    shop.echo.answer = counted
+    settings = 'collection: "{{ range(20) }}"\n    mode: async\n    concurrency: 4'
+
+    done = shop.run(book(settings, "{type: echo}", "{{ each.count }}"))
+
+    assert (done.result, most) == (20, 4)
+
+
+def test_retries_of_an_item_are_its_own(shop: Shop) -> None:
+    task = (
+        '{type: echo, data: {x: "{{ x }}", fails: "{{ 1 if x == 3 else 0 }}"},'
+        " retry: {max_attempts: 2, initial_delay: 0.01}}"
+    )
+
+    done = shop.run(book('collection: "{{ workload.xs }}"', task, "{{ each.count }}"))
+
+    assert done.result == 5
+    assert [done.rows[f"each.item[{n}]"][1] for n in range(5)] == [1, 2, 1, 1, 1]
+
+
+def test_ten_thousand_items(shop: Shop) -> None:
+    settings = 'collection: "{{ range(2000) }}"\n    mode: async\n    concurrency: 300'
+
+    done = shop.run(
+        book(settings, '{type: echo, data: {x: "{{ x }}"}}', "{{ each.results | length }}")
+    )
+
+    assert done.result == 2000
+
+
+def test_a_large_collection_is_stored_once(shop: Shop) -> None:
+    settings = 'collection: "{{ workload.many }}"'
+    text = book(settings, '{type: echo, data: {n: "{{ x | length }}"}}', "{{ each.results }}")
+    text = text.replace("workload: {", "workload: {many: [], ")
+
+    done = shop.run(text, {"many": ["a" * 50_000, "b" * 50_000]})
+
+    assert done.result == [{"n": 50_000}, {"n": 50_000}]
