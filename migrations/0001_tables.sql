@@ -61,9 +61,9 @@ create unique index execution_key on noetl.execution (key) where key is not null
 create index execution_parent on noetl.execution (parent_execution)
     where parent_execution is not null;
 
--- Executions of which a step was ever leased and that are not over: where the steps of a dead
--- worker are looked for.
-create table noetl.begun (execution_id bigint primary key);
+-- Executions that are not over and of which a step was ever parked, tried again or left in doubt:
+-- those that wait for something can be counted without looking at all that are queued.
+create table noetl.waiting (execution_id bigint primary key);
 
 -- Where a step waits when it is ready: pool and rank, the limits it must not crowd, and whether
 -- it writes (0 no, 1 from the lease on, 2 from the moment it says so).
@@ -108,15 +108,14 @@ create table noetl.step (
 ) with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.05,
         autovacuum_vacuum_insert_scale_factor = 0.5);
 
--- What may be leased. A row is a hint: leasing asks the step. `first` marks roots.
+-- What may be leased. A row is a hint: leasing asks the step.
 create table noetl.ready (
     id bigint generated always as identity,
     pool text not null,
     rank smallint not null,
     execution_id bigint not null,
     idx integer not null,
-    item bigint not null,
-    first boolean not null default false
+    item bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 create unique index ready_order on noetl.ready (pool, rank, id);
@@ -205,8 +204,24 @@ create table noetl.worker (
     name text,
     started_at timestamptz not null default clock_timestamp(),
     seen_at timestamptz not null default clock_timestamp(),
-    gone_at timestamptz
+    gone_at timestamptz,
+    held_from bigint not null default 0
 ) with (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 200);
+
+-- Which steps a worker may hold: a row for each flush that leased some, gathered into one with
+-- every beat. Where the steps of a dead worker are looked for; rows before `worker.held_from` are
+-- past, and are not read however long somebody keeps them from being cleaned up.
+create table noetl.held (
+    worker bigint not null,
+    id bigint generated always as identity,
+    execs bigint[] not null,
+    idxs integer[] not null,
+    items bigint[] not null,
+    primary key (worker, id)
+) with (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 2000,
+        autovacuum_vacuum_cost_delay = 0);
+alter table noetl.held alter column execs set storage external,
+    alter column idxs set storage external, alter column items set storage external;
 
 create sequence noetl.event_id cache 1;
 

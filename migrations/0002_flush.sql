@@ -40,7 +40,7 @@ language plpgsql as $$
 declare
     v_rows tid[];
     v_ghosts tid[];
-    v_first boolean;
+    v_halted bigint[] := '{}';
 begin
     if p_only is null then
         v_rows := array(select ctid from noetl.ready where pool = p_pool
@@ -50,17 +50,31 @@ begin
                          where execution_id = any (p_only) and pool = p_pool
                          order by rank, id limit p_want for update skip locked);
     end if;
+    -- What is halted loses its hint, and whoever lifts the halt queues it again. So both lock the
+    -- halt; where another has it, nobody knows which of them comes first, and the hint stays.
+    if cardinality(v_rows) > 0 and exists (select from noetl.halt) then
+        v_halted := array(select h.execution_id from noetl.halt h
+                           where h.execution_id = any (array(
+                                 select r.execution_id from noetl.ready r
+                                  where r.ctid = any (v_rows)))
+                             for share skip locked);
+        v_rows := array(select r.ctid from noetl.ready r
+                         where r.ctid = any (v_rows)
+                           and (r.execution_id = any (v_halted)
+                                or not exists (select from noetl.halt h
+                                                where h.execution_id = r.execution_id)));
+    end if;
     if cardinality(v_rows) = 0 then
         return;
     end if;
     with hints as materialized (
         delete from noetl.ready where ctid = any (v_rows)
-        returning execution_id, idx, item, first),
+        returning execution_id, idx, item),
     leased as (
         insert into noetl.step as s (execution_id, idx, item, state, owner)
         select distinct h.execution_id, h.idx, h.item, 11, p_worker
           from hints h
-         where not exists (select from noetl.halt x where x.execution_id = h.execution_id)
+         where not h.execution_id = any (v_halted)
          order by 1, 2, 3
         on conflict (execution_id, idx, item) do update
            set state = 2, before = s.state, owner = p_worker, lease = s.lease + 1,
@@ -77,17 +91,12 @@ begin
                      or e.key is not null or e.labels is not null or e.priority <> 0
                      or e.outcome <> 0 or e.on_end is not null),
            array_agg(l.note), array_agg(l.answer),
-           (select array_agg(g.ctid) from leased g where g.state = 11),
-           (select bool_or(h.first) from hints h)
+           (select array_agg(g.ctid) from leased g where g.state = 11)
       into taken.exec, taken.idx, taken.item, taken.lease, taken.attempt, taken.crashes,
            taken.live, taken.before, taken.lane, taken.ready_at, taken.plan, taken.payload,
-           taken.special, taken.note, taken.answer, v_ghosts, v_first
+           taken.special, taken.note, taken.answer, v_ghosts
       from leased l join noetl.execution e on e.id = l.execution_id
      where l.state = 2;
-    if v_first and taken.exec is not null then
-        insert into noetl.begun (execution_id) select distinct unnest(taken.exec)
-        on conflict do nothing;
-    end if;
     -- A hint may outlive its step; asking for it must not make one.
     if v_ghosts is not null then
         delete from noetl.step where ctid = any (v_ghosts) and state = 11;
@@ -270,6 +279,8 @@ $$;
 create function noetl.flush_1(
     p_worker bigint, p_epoch bigint, p_beat boolean, p_asleep boolean,
     p_pools text[], p_wants integer[], p_only bigint[], p_alone boolean,
+    -- with a beat, what this worker holds: what it noted before is forgotten
+    b_exec bigint[], b_idx integer[], b_item bigint[],
     -- settled: leased by this worker (lease > 0), or passed through without a lease (lease = 0)
     d_exec bigint[], d_idx integer[], d_item bigint[], d_lease integer[], d_state smallint[],
     d_kind smallint[], d_attempt integer[], d_result text[], d_error text[], d_extra text[],
@@ -309,8 +320,13 @@ declare
     v_turn record;
     k noetl.leased_1;
     v_taken noetl.leased_1;
-    v_over_exec bigint[] := '{}';
-    v_over_status smallint[] := '{}';
+    v_over_exec bigint[]; v_over_status smallint[]; v_over_result text[]; v_over_error text[];
+    v_writing integer[];
+    v_halts boolean;
+    v_waiting boolean;
+    v_limited boolean;
+    v_from bigint;
+    v_held bigint;
     v_due timestamptz;
     v_pool text;
     s_exec bigint[]; s_idx integer[]; s_item bigint[]; s_lane integer[];
@@ -318,7 +334,8 @@ begin
     -- The fence: a worker that was given up settles nothing.
     if p_beat then
         update noetl.worker w set beat = w.beat + 1, seen_at = v_now, asleep = p_asleep
-         where w.id = p_worker and w.epoch = p_epoch;
+         where w.id = p_worker and w.epoch = p_epoch
+        returning w.held_from into v_from;
     else
         perform from noetl.worker w where w.id = p_worker and w.epoch = p_epoch for share;
     end if;
@@ -327,11 +344,15 @@ begin
     end if;
 
     halted := '{}'; halted_kind := '{}';
-    if cardinality(d_exec) > 0 then
+    select exists (select from noetl.halt), exists (select from noetl.waiting)
+      into v_halts, v_waiting;
+    if v_halts and cardinality(d_exec) > 0 then
         select coalesce(array_agg(h.execution_id), '{}'), coalesce(array_agg(h.kind), '{}')
           into halted, halted_kind
           from (select execution_id, kind from noetl.halt
                  where execution_id = any (d_exec) for share) h;
+    end if;
+    if cardinality(d_exec) > 0 then
         with put as (
             insert into noetl.step as s (execution_id, idx, item, state, lease, attempt, result,
                 error, extra, note, answer, lane, owner, ready_at, leased_at, ended_at)
@@ -357,6 +378,12 @@ begin
         select count(*) into v_count from put;
         if v_count <> cardinality(d_exec) then
             raise exception 'stale' using errcode = 'NE002';
+        end if;
+        if d_state && '{8,9,10}' then
+            insert into noetl.waiting (execution_id)
+            select d.exec from unnest(d_exec, d_state) as d (exec, state)
+             where d.state in (8, 9, 10) order by 1
+            on conflict do nothing;
         end if;
         if d_delay is not null then
             insert into noetl.timer (due, execution_id, idx, item, lane)
@@ -504,11 +531,15 @@ begin
                    result = excluded.result, error = coalesce(x.error, excluded.error),
                    ended_at = excluded.ended_at, outcome = 0
              where x.status = 0
-            returning x.id, x.status)
-        select coalesce(array_agg(id), '{}'), coalesce(array_agg(status), '{}')
-          into v_over_exec, v_over_status from over;
-        delete from noetl.begun where execution_id = any (c_exec);
-        delete from noetl.halt where execution_id = any (c_exec);
+            returning x.id, x.status, x.result, x.error)
+        select array_agg(id), array_agg(status), array_agg(result), array_agg(error)
+          into v_over_exec, v_over_status, v_over_result, v_over_error from over;
+        if v_waiting or d_state && '{8,9,10}' then
+            delete from noetl.waiting where execution_id = any (c_exec);
+        end if;
+        if exists (select from noetl.halt) then  -- asked again: it may have come meanwhile
+            delete from noetl.halt where execution_id = any (c_exec);
+        end if;
     end if;
 
     if cardinality(h_exec) > 0 then
@@ -519,7 +550,7 @@ begin
         on conflict (execution_id) do update
            set kind = excluded.kind, reason = excluded.reason
          where noetl.halt.kind < excluded.kind;
-        halted := halted || h_exec; halted_kind := halted_kind || h_kind;
+        halted := halted || h_exec; halted_kind := halted_kind || h_kind; v_halts := true;
     end if;
 
     if g_exec is not null or w_exec is not null then
@@ -557,16 +588,17 @@ begin
         continue when v_taken.exec is null;
         k := case when k.exec is null then v_taken else noetl.both_1(k, v_taken) end;
     end loop;
-    -- Names of queues with limits begin with an equals sign.
-    if coalesce(p_wants[1], 0) > 0
-            and exists (select from noetl.ready r where r.pool >= '=' and r.pool < '>') then
+    -- Names of queues with limits begin with an equals sign. A step that took workers with it is
+    -- done by a worker that holds nothing else.
+    select exists (select from noetl.ready where pool >= '=' and pool < '>'),
+           exists (select from noetl.ready where pool >= '!alone' and pool < '!alonf')
+      into v_limited, alone_waits;
+    if v_limited and coalesce(p_wants[1], 0) > 0 then
         v_taken := noetl.take_limited_1(p_worker, '', p_pools, p_wants[1], p_only, v_now, false);
         if v_taken.exec is not null then
             k := case when k.exec is null then v_taken else noetl.both_1(k, v_taken) end;
         end if;
     end if;
-    -- A step that took workers with it is done by a worker that holds nothing else.
-    alone_waits := exists (select from noetl.ready where pool >= '!alone' and pool < '!alonf');
     if alone_waits then
         if p_alone and k.exec is null then
             foreach v_pool in array p_pools loop
@@ -584,7 +616,13 @@ begin
                and (p_only is null or r.execution_id = any (p_only)));
     end if;
 
-    if d_exec is not null or e_kind is not null or k.exec is not null then
+    -- The lease of a writing step is its intent.
+    if k.exec is not null then
+        v_writing := array(select l.id from noetl.lane l
+                            where l.id = any (k.lane) and l.writes in (1, 3, 4));
+    end if;
+    if d_exec is not null or e_kind is not null or k.exec is not null or v_over_exec is not null
+    then
         insert into noetl.event (kind, execution_id, idx, item, attempt, worker, ready_at,
                                  leased_at, data)
         select d.kind, d.exec, d.idx, d.item, d.attempt, p_worker, null::timestamptz,
@@ -605,24 +643,29 @@ begin
                s.attempt, p_worker, s.ready_at, v_now, null
           from unnest(k.exec, k.idx, k.item, k.attempt, k.before, k.ready_at, k.live)
                as s (exec, idx, item, attempt, before, ready_at, live)
-         where s.live > 0;
-    end if;
-    -- The lease of a writing step is its intent.
-    if k.exec is not null and exists (select from noetl.lane l
-                                       where l.id = any (k.lane) and l.writes in (1, 3, 4)) then
-        insert into noetl.event (kind, execution_id, idx, item, attempt, worker)
-        select 11, s.exec, s.idx, s.item, s.attempt, p_worker
+         where s.live > 0
+        union all
+        select 11, s.exec, s.idx, s.item, s.attempt, p_worker, null, null, null
           from unnest(k.exec, k.idx, k.item, k.attempt, k.lane, k.live)
                as s (exec, idx, item, attempt, lane, live)
-          join noetl.lane l on l.id = s.lane and l.writes in (1, 3, 4)
-         where s.live > 0;
+         where s.live > 0 and s.lane = any (v_writing)
+        union all
+        select 1 + c.status, c.exec, null, null, null, p_worker, null, null,
+               noetl.told_1(c.result, c.error, null, null, null, null)
+          from unnest(v_over_exec, v_over_status, v_over_result, v_over_error)
+               as c (exec, status, result, error);
     end if;
-    if cardinality(v_over_exec) > 0 then
-        insert into noetl.event (kind, execution_id, worker, data)
-        select 1 + c.status, c.exec, p_worker,
-               noetl.told_1(x.result, x.error, null, null, null, null)
-          from unnest(v_over_exec, v_over_status) as c (exec, status)
-          join noetl.execution x on x.id = c.exec;
+
+    -- What is held is noted with the lease; with a beat the notes are gathered into one.
+    if b_exec is not null then
+        insert into noetl.held (worker, execs, idxs, items)
+        values (p_worker, b_exec || k.exec, b_idx || k.idx, b_item || k.item)
+        returning id into v_held;
+        delete from noetl.held h where h.worker = p_worker and h.id >= v_from and h.id < v_held;
+        update noetl.worker set held_from = v_held where id = p_worker;
+    elsif k.exec is not null then
+        insert into noetl.held (worker, execs, idxs, items)
+        values (p_worker, k.exec, k.idx, k.item);
     end if;
 
     l_exec := k.exec; l_idx := k.idx; l_item := k.item; l_lease := k.lease;

@@ -2,7 +2,7 @@
 
 -- Start executions, each with the steps that its plan begins with. A key starts one execution for
 -- ever: the second start gives the first one's number. `p_told` is what the log says instead of a
--- payload that holds secrets.
+-- payload that holds secrets. Its plans are kept, and go by indexes however small the tables were.
 create function noetl.start_1(
     p_plan integer[], p_payload text[], p_key text[], p_priority smallint[], p_path text[],
     p_version integer[], p_labels text[], p_pins text[], p_parent_execution bigint[],
@@ -11,7 +11,8 @@ create function noetl.start_1(
     s_of integer[], s_idx integer[], s_state smallint[], s_lane integer[], s_waits integer[],
     s_toward integer[], s_live integer[], s_result text[], s_extra text[],
     out ids bigint[], out fresh boolean[]
-) language plpgsql as $$
+) language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off
+as $$
 declare
     v_now timestamptz := clock_timestamp();
     v_keyed boolean := exists (select from unnest(p_key) as k (key) where k.key is not null);
@@ -78,8 +79,8 @@ begin
               from unnest(p_over, p_result) with ordinality as e (over, result, o)
              where e.over and fresh[e.o]
              order by 4, 5) x;
-    insert into noetl.ready (pool, rank, execution_id, idx, item, first)
-    select l.pool, l.rank, ids[s.of], s.idx, 0, true
+    insert into noetl.ready (pool, rank, execution_id, idx, item)
+    select l.pool, l.rank, ids[s.of], s.idx, 0
       from unnest(s_of, s_idx, s_state, s_lane) as s (of, idx, state, lane)
       join noetl.lane l on l.id = s.lane
      where s.state = 1 and fresh[s.of]
@@ -98,10 +99,13 @@ returns table (exec bigint, idx integer, item bigint, lease integer, attempt int
 language sql stable as $$
     select s.execution_id, s.idx, s.item, s.lease, s.attempt, s.crashes::integer, s.live, s.before,
            s.lane, s.note, s.answer
-      from noetl.begun b
+      from (select distinct k.* from noetl.worker w
+              join noetl.held h on h.worker = w.id and h.id >= w.held_from
+             cross join lateral unnest(h.execs, h.idxs, h.items) as k (exec, idx, item)
+             where w.id = p_worker) k
      cross join lateral (select * from noetl.step s
-                          where s.execution_id = b.execution_id and s.state = 2
-                            and s.owner = p_worker offset 0) s
+                          where s.execution_id = k.exec and s.idx = k.idx and s.item = k.item
+                            and s.state = 2 and s.owner = p_worker offset 0) s
 $$;
 
 -- First half of giving a worker up: nobody else does it, and its flushes are fenced from here on.
@@ -144,11 +148,11 @@ begin
                (select n.name from noetl.execution e
                   join noetl.plan_step n on n.plan_id = e.plan_id and n.idx = s.idx
                  where e.id = s.execution_id) as name
-          from noetl.held_1(p_worker) h
-          join noetl.step s on s.execution_id = h.exec and s.idx = h.idx and s.item = h.item
-          join noetl.lane l on l.id = s.lane
-         order by s.execution_id, s.idx, s.item
-           for update of s),
+          from (select exec, idx, item from noetl.held_1(p_worker) order by 1, 2, 3) h
+         cross join lateral (select * from noetl.step s
+                              where s.execution_id = h.exec and s.idx = h.idx and s.item = h.item
+                             offset 0 for update) s
+          join noetl.lane l on l.id = s.lane),
     judged as (
         select m.*, case when m.becomes = 1 and m.alone and m.crashes >= 2 then 7::smallint
                          else m.becomes end as state
@@ -181,6 +185,9 @@ begin
         on conflict (execution_id) do update
            set kind = excluded.kind, reason = excluded.reason
          where noetl.halt.kind < excluded.kind),
+    waiting as (
+        insert into noetl.waiting (execution_id)
+        select p.execution_id from put p where p.state = 10 on conflict do nothing),
     freed as (
         delete from noetl.permit x
          where x.worker = p_worker
@@ -195,6 +202,7 @@ begin
                 (case p.state when 10 then 21 when 7 then 23 end::smallint)) as e (kind)
          where e.kind is not null)
     select count(*) into v_count from put;
+    delete from noetl.held where worker = p_worker;
     delete from noetl.worker where id = p_worker and gone_at is not null;
     if v_count > 0 then
         perform noetl.wake_1(0, v_count);
@@ -250,6 +258,19 @@ begin
     return v_count;
 end $$;
 
+-- Whether something of an execution is leased, in doubt, or parked on a child that runs. A step
+-- whose child is over stays parked: nothing of a halted execution is leased.
+create function noetl.moves_1(p_exec bigint) returns boolean language sql as $$
+    select exists (select from noetl.step s
+                    where s.execution_id = p_exec
+                      and (s.state in (2, 10)
+                           or s.state = 9 and s.note like '{"child"%'
+                              and exists (select from noetl.execution c
+                                           where c.parent_execution = p_exec
+                                             and c.parent_idx = s.idx
+                                             and c.parent_item = s.item and c.status = 0)))
+$$;
+
 -- End a halted execution, or begin its `finally` steps, once nothing of it can still move.
 -- Called again and again until it says that it is over.
 create function noetl.close_1(p_exec bigint, f_idx integer[], f_lane integer[],
@@ -272,14 +293,15 @@ begin
         said := 'running';
         return;
     end if;
-    -- A step whose child is over stays parked: nothing of a halted execution is leased.
-    if exists (select from noetl.step s
-                where s.execution_id = p_exec
-                  and (s.state in (2, 10)
-                       or s.state = 9 and s.note like '{"child"%'
-                          and exists (select from noetl.execution c
-                                       where c.parent_execution = p_exec and c.parent_idx = s.idx
-                                         and c.parent_item = s.item and c.status = 0))) then
+    if noetl.moves_1(p_exec) then
+        said := 'busy';
+        return;
+    end if;
+    -- Who asked for a lease before the halt may be granted it now: such a flush is waited for, and
+    -- the question is asked again by a statement that sees what it did.
+    perform from noetl.step s where s.execution_id = p_exec and s.state in (1, 8, 9)
+      order by s.idx, s.item for update;
+    if noetl.moves_1(p_exec) then
         said := 'busy';
         return;
     end if;
@@ -300,8 +322,8 @@ begin
         select p_exec, f.idx, 0, 1, f.lane, 1, v_now from unnest(f_idx, f_lane) as f (idx, lane)
         on conflict (execution_id, idx, item) do update
            set state = 1, live = 1, ready_at = v_now;
-        insert into noetl.ready (pool, rank, execution_id, idx, item, first)
-        select l.pool, l.rank, p_exec, f.idx, 0, true
+        insert into noetl.ready (pool, rank, execution_id, idx, item)
+        select l.pool, l.rank, p_exec, f.idx, 0
           from unnest(f_idx, f_lane) as f (idx, lane) join noetl.lane l on l.id = f.lane;
         perform noetl.wake_1(0, 1);
         said := 'finally';
@@ -315,7 +337,7 @@ begin
     insert into noetl.event (kind, execution_id, data)
     values (1 + v_x.status, p_exec, noetl.told_1(null, v_x.error, null, null, null, null));
     delete from noetl.halt where execution_id = p_exec;
-    delete from noetl.begun where execution_id = p_exec;
+    delete from noetl.waiting where execution_id = p_exec;
     if v_x.parent_execution is not null then
         if noetl.meet_1(array[v_x.parent_execution], array[v_x.parent_idx],
                         array[v_x.parent_item], array['{"child":' || p_exec || '}'], null,

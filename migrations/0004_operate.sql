@@ -3,6 +3,9 @@
 -- An answer from outside names its token.
 create index signal_token on noetl.signal (token) where token is not null;
 
+-- Who resumes, retries or removes an execution looks for its timers among those of all others.
+create index timer_of on noetl.timer (execution_id);
+
 -- Hand out further items of iterators whose window has room: nothing was handed out while the
 -- execution was halted, and a retry leaves fewer at work than the window allows.
 create function noetl.fill_1(p_exec bigint, p_idx integer[], p_item bigint[], p_window integer[],
@@ -32,20 +35,24 @@ begin
     return v_given;
 end $$;
 
--- Queue again what lost its hint while the execution was halted. What has a timer waits for it;
--- what waits for somebody without a bound is woken by what arrives.
+-- Queue again what lost its hint while the execution was halted. What has its answer goes on; else
+-- what has a timer waits for it, and what waits for somebody without a bound for what arrives.
 create function noetl.requeue_1(p_exec bigint[]) returns integer
 language plpgsql as $$
 declare
     v_count integer;
 begin
-    insert into noetl.ready (pool, rank, execution_id, idx, item, first)
+    insert into noetl.ready (pool, rank, execution_id, idx, item)
     select case when s.crashes >= 2 and s.state = 1 then '!alone' || l.pool else l.pool end, l.rank,
-           s.execution_id, s.idx, s.item, true
+           s.execution_id, s.idx, s.item
       from noetl.step s
       join noetl.lane l on l.id = s.lane
      where s.execution_id = any (p_exec)
        and (s.state = 1
+            or s.state = 9
+               and exists (select from noetl.signal g
+                            where g.execution_id = s.execution_id and g.idx = s.idx
+                              and g.item = s.item and g.arrived is not null)
             or s.state in (8, 9)
                and not exists (select from noetl.timer t
                                 where t.execution_id = s.execution_id and t.idx = s.idx

@@ -98,11 +98,13 @@ def connect(
         raise NotReachable(_why(given, error)) from None
     try:
         _demand_version(connection.info.server_version)
-        # By a statement and not by `options`: a pooler in session mode refuses those.
+        # By a statement and not by `options`: a pooler in session mode refuses those. A plan that
+        # was made for small tables and is kept reads large ones from end to end.
         connection.execute(
             "select set_config('statement_timeout', %s, false),"
             " set_config('lock_timeout', %s, false),"
             " set_config('idle_in_transaction_session_timeout', %s, false),"
+            " set_config('plan_cache_mode', 'force_custom_plan', false),"
             " set_config('timezone', 'UTC', false)",
             [_milliseconds(t) for t in (statement_timeout, lock_timeout, idle_in_transaction)],
         )

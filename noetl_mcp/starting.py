@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.program import Program
 from noetl_mcp.broker.records import Begin, Records
 from noetl_mcp.broker.run import World
@@ -129,6 +130,13 @@ def seal_of(secret: bytes) -> str:
     return secret.hex()
 
 
+def awaken_sleepers(broker: str, desk: Desk) -> None:
+    """Tell such a fleet about what was decided at a desk, if anything was."""
+    if broker != "postgres" and desk.has_decided:
+        desk.has_decided = False
+        awaken(broker, desk.sleeping())
+
+
 def awaken(broker: str, pools: Collection[str]) -> None:
     """Tell a fleet whose hints do not come from Postgres that there is work in pools."""
     if broker == "postgres" or not pools:
@@ -146,5 +154,6 @@ __all__ = [
     "Started",
     "Starting",
     "awaken",
+    "awaken_sleepers",
     "seal_of",
 ]

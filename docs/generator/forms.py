@@ -116,7 +116,7 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
         Form("save: event_log", "`save: {storage: event_log}`"),
         Form("save: [event_log, {storage: file, path: out.json}]", "two saves"),
         Form("limits: revit", "`limits: {name: revit}`"),
-        Form("cache: true", "a former result for the same input is used again, for ever"),
+        Form("cache: true", "a former result for the same input is used again, however old"),
         Form(
             "timeout: 30s",
             "30 seconds; a bare number counts seconds; units are `ms`, `s`, `m`, `h`, `d`",

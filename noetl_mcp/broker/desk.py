@@ -63,6 +63,8 @@ class Desk:
     seal: str = ""
     """From which the tokens of callbacks are derived; the same as the workers'."""
     programs: dict[int, Program] = field(default_factory=dict)
+    has_decided: bool = False
+    """Whether something was decided here that there may be work for."""
 
     @property
     def records(self) -> Records:
@@ -169,6 +171,11 @@ class Desk:
                 self.run("audit_outcome", id=number, outcome=f"failed: {problem}")
             raise
         self.run("audit_outcome", id=number, outcome="done")
+        self.has_decided = True
+
+    def sleeping(self) -> set[str]:
+        """Return the pools of workers that sleep, for who carries hints to them."""
+        return {pool.removesuffix("~") for (pools,) in self.run("sleeping") for pool in pools}
 
 
 __all__ = ["By", "Desk", "Standing", "word_of"]

@@ -19,6 +19,9 @@ select pg_notify('noetl_halt', %(told)s);
 -- name: wake
 select noetl.wake_1(0, %(count)s);
 
+-- name: sleeping
+select pools from noetl.worker where asleep and gone_at is null;
+
 -- name: audit
 insert into noetl.audit (who, whence, action, target, keys, reason)
 values (%(who)s, %(whence)s, %(action)s, %(target)s, %(keys)s, %(reason)s)

@@ -26,6 +26,8 @@ class Gauges:
     timers: int = 0
     late: float = 0.0
     """For how many seconds the first timer is due; negative while none is."""
+    tally: dict[str, int] = field(default_factory=dict)
+    """What all workers have counted: flushes, steps, losses of their connection."""
     started: int = 0
     events: int = 0
     commits: int = 0
@@ -50,6 +52,7 @@ def gauges(connection: Connection[TupleRow]) -> Gauges:
         steps=_named(rows("steps"), waiting),
         queues={pool: int(count) for pool, count in rows("queues")},
         oldest={pool: float(age) for pool, age in rows("oldest") if age is not None},
+        tally={name: int(total) for name, total in rows("tally")},
         timers=int(timers),
         late=float(late),
         started=int(started),

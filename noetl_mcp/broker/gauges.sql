@@ -6,10 +6,12 @@ select e.status, count(*) from noetl.execution e group by 1;
 select kind, count(*) from noetl.halt group by 1;
 
 -- name: steps
--- The steps of executions that have begun and are not over, by how they stand.
-select s.state, count(*) from noetl.begun b
-  join noetl.step s on s.execution_id = b.execution_id and s.state in (2, 8, 9, 10)
- group by 1;
+-- The steps that are at work or wait for something, by how they stand.
+select s.state, count(*) from noetl.waiting w
+  join noetl.step s on s.execution_id = w.execution_id and s.state in (8, 9, 10)
+ group by 1
+union all
+select 2, count(*) from noetl.worker w cross join lateral noetl.held_1(w.id) having count(*) > 0;
 
 -- name: queues
 select pool, count(*) from noetl.ready group by 1;
@@ -22,6 +24,9 @@ select l.pool, max(extract(epoch from clock_timestamp() - s.ready_at))
                       where r.pool = l.pool and r.rank = l.rank order by r.id limit 1) r
   join noetl.step s on s.execution_id = r.execution_id and s.idx = r.idx and s.item = r.item
  group by 1;
+
+-- name: tally
+select name, total from noetl.tally;
 
 -- name: timers
 select count(*), coalesce(extract(epoch from clock_timestamp() - min(due)), 0) from noetl.timer;

@@ -102,7 +102,22 @@ class Node:
         """Whether it belongs to the steps that run at the end, whatever happened."""
         return self.more.get("phase") == "finally"
 
-    @property
+    @cached_property
+    def others(self) -> frozenset[int]:
+        """Whose outcomes it may read, but for its own."""
+        return self.looks - {self.idx}
+
+    @cached_property
+    def queue(self) -> str:
+        """The name of the queue it waits in."""
+        return self.lane.queue
+
+    @cached_property
+    def computes(self) -> bool:
+        """Whether its task keeps a processor busy."""
+        return self.lane.pool.endswith("~")
+
+    @cached_property
     def waits_signed(self) -> int:
         """How many ways lead here; negative where the first live one is enough."""
         return -self.waits if self.join == _JOIN_ANY else self.waits

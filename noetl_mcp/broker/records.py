@@ -211,9 +211,10 @@ class Records:
             "overs": [one.over for one in begins],
             "results": [one.result for one in begins],
             "tolds": [one.told for one in begins],
+            "follows": any(one.parent for one in begins),
             **of_steps,
         }
-        ids, fresh = self._rows("start", **values)[0]
+        ids, fresh, _ = self._rows("start", **values)[0]
         return list(zip(ids, fresh, strict=True))
 
 

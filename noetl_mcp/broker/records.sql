@@ -54,7 +54,10 @@ on conflict (digest) do update set created_at = clock_timestamp();
 select content from noetl.payload where digest = %(digest)s;
 
 -- name: start
-select ids, fresh from noetl.start_1(
+-- Children are halted with their parents.
+select ids, fresh,
+       case when %(follows)s then noetl.follow_1(%(parents)s::bigint[], ids, fresh) end
+  from noetl.start_1(
     %(plans)s, %(payloads)s, %(keys)s, %(priorities)s::smallint[], %(paths)s, %(versions)s,
     %(labels)s, %(pins)s, %(parents)s::bigint[], %(parent_idxs)s::integer[],
     %(parent_items)s::bigint[], %(reruns)s::bigint[], %(on_ends)s::text[],

@@ -30,6 +30,8 @@ class _Doubt(NamedTuple):
     attempt: int
     is_lost: bool
     """Its worker went away; else the worker itself said that it does not know."""
+    is_dead: bool
+    """That worker's process is gone for certain, and with it whatever it could still send."""
     age: float | None
 
 
@@ -142,7 +144,7 @@ def _retry(case: _Case, doubt: _Doubt, force: bool) -> None:
 
 def _still_arrives(case: _Case, doubt: _Doubt) -> float:
     """Return the seconds in which a lost worker's request can still arrive."""
-    if not doubt.is_lost or doubt.age is None:
+    if not doubt.is_lost or doubt.is_dead or doubt.age is None:
         return 0.0
     said = case.node.more.get("timeout")
     request = float(said) if isinstance(said, (int, float)) else LONGEST_REQUEST

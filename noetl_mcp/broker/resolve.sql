@@ -2,6 +2,7 @@
 -- Locked, so that one resolution counts. A step whose worker was lost still names it, or says so.
 select s.state, s.lease, s.attempt,
        s.owner is not null or coalesce(s.error like '%%"code":"worker-lost"%%', false),
+       exists (select from noetl.ended_life l where l.worker = s.owner),
        extract(epoch from clock_timestamp() - (
            select max(e.ts) from noetl.event e
             where e.execution_id = s.execution_id and e.idx = s.idx and e.item = s.item

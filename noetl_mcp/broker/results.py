@@ -23,7 +23,7 @@ _BAD = frozenset(("failed", "error", "failure"))
 _ENVELOPE = ("status_code", "headers", "url", "elapsed")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Known:
     """What came of a step, or of one attempt of it: result, error and meta are JSON."""
 

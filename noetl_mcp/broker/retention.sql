@@ -39,14 +39,15 @@ delete from noetl.timer where execution_id = any(%(ids)s);
 -- name: remove_halts
 delete from noetl.halt where execution_id = any(%(ids)s);
 
--- name: remove_begun
-delete from noetl.begun where execution_id = any(%(ids)s);
+-- name: remove_waiting
+delete from noetl.waiting where execution_id = any(%(ids)s);
 
 -- name: remove_executions
 delete from noetl.execution where id = any(%(ids)s);
 
 -- name: remove_payloads
--- What nothing that is kept names any more. The log does not keep a large result alive.
+-- What nothing that is kept names any more. The log does not keep a large result alive, but what
+-- somebody asked it to keep.
 delete from noetl.payload p
  where p.created_at < clock_timestamp() - make_interval(secs => %(age)s)
    and not exists (
@@ -55,5 +56,8 @@ delete from noetl.payload p
            union all select e.result from noetl.execution e where e.result like '@%%'
            union all select s.result from noetl.step s where s.result like '@%%'
            union all select s.answer from noetl.step s where s.answer like '@%%'
-           union all select s.note from noetl.step s where s.note like '@%%') k
+           union all select s.note from noetl.step s where s.note like '@%%'
+           union all select c.result from noetl.cached c where c.result like '@%%'
+           union all select '@' || (v.data::json ->> 'data_ref') from noetl.event v
+                      where v.kind = 30 and v.data like '{"data_ref"%%') k
         where k.kept = '@' || p.digest);

@@ -229,7 +229,7 @@ def _write(work: _Work, wish: _Wish) -> int:
     desk.ask(SQL, "open_windows", id=number, **keys, lives=[w.live for w in windows])
     _listen(work)
     round_number = int(desk.ask(SQL, "begin", id=number)[0][0])
-    desk.ask(SQL, "mark_begun", id=number)
+    desk.ask(SQL, "mark_waiting", id=number)
     seconds = work.program.plan["options"].get("timeout")
     if isinstance(seconds, (int, float)):
         desk.ask(SQL, "limit", id=number, seconds=seconds)

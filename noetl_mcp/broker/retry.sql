@@ -115,9 +115,9 @@ update noetl.execution
  where id = %(id)s and status in (2, 3)
 returning round;
 
--- name: mark_begun
--- Now, for what is leased first may not be a root.
-insert into noetl.begun (execution_id) values (%(id)s) on conflict do nothing;
+-- name: mark_waiting
+-- Some of its steps may still wait for something.
+insert into noetl.waiting (execution_id) values (%(id)s) on conflict do nothing;
 
 -- name: unhalt
 delete from noetl.halt where execution_id = %(id)s;

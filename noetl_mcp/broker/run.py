@@ -79,7 +79,9 @@ class Run:
         result = None if whole is None else decode(whole)
         error = None if outcome.error is None else decode(outcome.error)
         extra = {} if outcome.extra is None else decode(outcome.extra)
-        self.left[idx, item] = Left(Known(state, result, error), extra)
+        note = outcome.note
+        meta = decode(note) if note is not None and note.startswith('{"cached"') else None
+        self.left[idx, item] = Left(Known(state, result, error, meta), extra)
 
     def missing(self, idxs: Iterable[int], node: Node, item: int) -> list[tuple[int, int]]:
         """Return the steps (with their items) of which nothing is known here."""

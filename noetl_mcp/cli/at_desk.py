@@ -44,10 +44,15 @@ def desk_of(home: "Home", purpose: str) -> "Iterator[Desk]":
     from noetl_mcp.broker.refusals import NotAllowed, Unknown
 
     with home.connect(purpose) as connection:
+        desk = Desk(connection, world=home.world, lease=home.settings.lease)
         try:
-            yield Desk(connection, world=home.world, lease=home.settings.lease)
+            yield desk
         except (NotAllowed, Unknown) as refusal:
             raise click.ClickException(str(refusal)) from None
+        if desk.has_decided and home.settings.broker != "postgres":
+            from noetl_mcp.starting import awaken_sleepers
+
+            awaken_sleepers(home.settings.broker, desk)
 
 
 def by() -> "By":

@@ -40,12 +40,14 @@ def gathered(home: "Home") -> dict[str, Any]:
 
     from noetl_mcp.broker.gauges import gauges
     from noetl_mcp.database import Error, WrongSchema, migrate
+    from noetl_mcp.events.partitions import astray
     from noetl_mcp.worker.living import living
 
     with home.connect("status") as connection:
         try:
             seen = asdict(gauges(connection))
             up = living(connection, max(HEARD, home.settings.lease))
+            lost = astray(connection)
         except Error as problem:
             try:
                 migrate(home.dsn)  # says in one sentence what is wrong with the schema
@@ -71,7 +73,13 @@ def gathered(home: "Home") -> dict[str, Any]:
         }
         for one in up
     ]
-    return {"database": database, "home": str(home.settings.home), "workers": workers, **seen}
+    return {
+        "database": database,
+        "home": str(home.settings.home),
+        "workers": workers,
+        "astray": lost,
+        **seen,
+    }
 
 
 def lines(told: dict[str, Any]) -> list[str]:
@@ -105,6 +113,8 @@ def lines(told: dict[str, Any]) -> list[str]:
             found.append(f"            {count} in '{queue.removesuffix('~')}'")
     if told["steps"].get("in_doubt"):
         found.append("attention   steps are in doubt; see: noetl-mcp executions --status running")
+    if told["astray"]:
+        found.append(f"attention   {told['astray']} events lie outside of their days; see: doctor")
     return found
 
 

@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 STOPPED = 130
 _SOONEST, _LATEST = 0.01, 0.25
+_OTHERS = timedelta(seconds=10)
+"""How long a write of another execution may go on here when the own one is over."""
+_READING = timedelta(seconds=1)
 _PATIENCE = 0.6
 """A worker's absence counts when it lasts so long: one may be starting again."""
 
@@ -39,23 +43,34 @@ def wait_for(home: "Home", execution_id: int, *, as_json: bool, inline: bool = F
     from noetl_mcp.cli.ending import tell_end
 
     shown = screen(as_json=as_json)
-    waiting = Waiting(home, execution_id, shown, inline=inline)
+
+    def told(seen: Seen) -> int:
+        shown.close()
+        return tell_end(home, execution_id, seen, as_json=as_json)
+
+    waiting = Waiting(home, execution_id, shown, told, inline=inline)
     try:
-        seen = asyncio.run(waiting.wait())
+        return asyncio.run(waiting.wait())
     finally:
         shown.close()
-    if seen is None:
-        return STOPPED
-    return tell_end(home, execution_id, seen, as_json=as_json)
 
 
 class Waiting:
     """One wait for one execution."""
 
-    def __init__(self, home: "Home", execution_id: int, shown: Screen, *, inline: bool) -> None:
+    def __init__(
+        self,
+        home: "Home",
+        execution_id: int,
+        shown: Screen,
+        told: Callable[[Seen], int],
+        *,
+        inline: bool,
+    ) -> None:
         self.home = home
         self.id = execution_id
         self.screen = shown
+        self.told = told
         self.inline = inline
         self.looking = Looking(home, execution_id)
         self._lives: Lives | None = None
@@ -65,18 +80,37 @@ class Waiting:
         self._last: Seen | None = None
         self._away = False
 
-    async def wait(self) -> Seen | None:
-        """Return the last look once it is over; None when the person stopped waiting."""
+    async def wait(self) -> int:
+        """Wait until it is over, tell how it ended, and return the exit code."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)
         try:
             async with AsyncExitStack() as crew:
                 seen = await self._until_over(crew)
-            self._told_what_is_left(seen)
-            return seen
+                code = STOPPED if seen is None else await self._end(seen)
+            if seen is None:
+                self._tell_what_is_left()
+            return code
         finally:
             self.looking.drop()
+
+    async def _end(self, seen: Seen) -> int:
+        """Tell how it ended before what else runs here is waited for: others' steps."""
+        lives = self._lives
+        if lives is not None:
+            from noetl_mcp.worker.lives import Grace
+
+            lives.leave(Grace(_READING, _OTHERS))
+        code = await asyncio.to_thread(self.told, seen)
+        if lives is not None and lives.held:
+            self._stops = 1  # the next one stops it at once
+            click.echo(
+                "finishing what runs here of other executions, for"
+                f" {_OTHERS.total_seconds():.0f} s at most; Ctrl-C stops it at once",
+                err=True,
+            )
+        return code
 
     async def _until_over(self, crew: AsyncExitStack) -> Seen | None:
         begun = time.monotonic()
@@ -133,7 +167,7 @@ class Waiting:
                 self.home,
                 name=f"{PASSING}{self.id}",
                 pools=await asyncio.to_thread(self._pools) if self.inline else (),
-                grace=Grace(timedelta(seconds=1)),
+                grace=Grace(_READING),
                 only=None if self.home.embedded else await asyncio.to_thread(self._family),
             )
         )
@@ -159,9 +193,7 @@ class Waiting:
             os._exit(STOPPED)
         self._lives.hurry()
 
-    def _told_what_is_left(self, seen: Seen | None) -> None:
-        if seen is not None:
-            return
+    def _tell_what_is_left(self) -> None:
         last = self._last
         others = last is not None and any(one.stays and "" in one.pools for one in last.workers)
         if others:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from noetl_mcp.worker.placed import Parent, listen, loop_factory, orders, say
+from noetl_mcp.worker.placed import Parent, calm_collector, listen, loop_factory, orders, say
 from noetl_mcp.worker.supervisor import HOPELESS
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def main() -> None:
 
     try:
         home = Home(Settings.load(os.environ), told["dsn"], embedded=told["embedded"])
+        calm_collector()
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(_work(home, told, parent))
     except (WrongSetting, NoBroker) as problem:

@@ -17,6 +17,9 @@ from noetl_mcp.tasks.sql_words import looks_like_writing
 
 _METHODS = {"revit": REVIT, "rhino": RHINO}
 _BOUNDED = frozenset(("revit", "rhino", "jsonrpc"))
+_WITHOUT_TASK = frozenset(
+    ("router", "sequence", "set", "noop", "iterator", "playbook", "wait", "approve", "callback")
+)
 
 
 def guard(draft: Draft, report: Report) -> Draft:
@@ -27,10 +30,12 @@ def guard(draft: Draft, report: Report) -> Draft:
         spec = draft.tasks.get(node.type)
         if spec is None:
             _judge_structure(node, report)
+            _judge_cache(node, report, writes=False)
             continue
         writes = _writes(node, spec, report)
         _judge_method(node, report)
         nodes[name] = node.with_(writes=writes)
+        _judge_cache(node, report, writes=writes)
         if node.at[:2] == ("mcp", "resources"):
             continue
         if writes:
@@ -84,6 +89,22 @@ def _judge_structure(node: Node, report: Report) -> None:
     if "expect" in node.care:
         place = node.care["expect"].at
         report.say(effects.BOUNDS_WITHOUT_WRITE, place, at_key=True, where=node.told())
+
+
+def _judge_cache(node: Node, report: Report, *, writes: bool) -> None:
+    """Former results are given only instead of a task that reads or computes."""
+    placed = node.care.get("cache")
+    if placed is None:
+        return
+    why = None
+    if writes:
+        why = "it writes"
+    elif "repeat" in node.care:
+        why = "it is repeated"
+    elif node.type in _WITHOUT_TASK:
+        why = f"'{node.type}' has no task of its own"
+    if why is not None:
+        report.say(effects.CACHE_NOT_USED, placed.at, at_key=True, where=node.told(), why=why)
 
 
 def _value(node: Node, key: str) -> object:

@@ -225,6 +225,8 @@ class Wish:
     alone: bool = False
     beat: bool = False
     asleep: bool = False
+    holds: Sequence[tuple[int, int, int]] | None = None
+    """With a beat, all that the worker holds: what was noted of it before can be forgotten."""
 
 
 @dataclass(frozen=True, slots=True)

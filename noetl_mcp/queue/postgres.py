@@ -69,7 +69,11 @@ _GROUPS: tuple[tuple[str, tuple[tuple[int, _Encode], ...]], ...] = (
     ("released", _KEY),
     ("told", (_I2, _I8, _S, _S8, _S, _T)),
 )
-_HEAD_TYPES = (INT8, INT8, BOOL, BOOL, ARRAY_OF[TEXT], ARRAY_OF[INT4], ARRAY_OF[INT8], BOOL)
+_HEAD_TYPES = (
+    *(INT8, INT8, BOOL, BOOL),
+    *(ARRAY_OF[TEXT], ARRAY_OF[INT4], ARRAY_OF[INT8], BOOL),
+    *(ARRAY_OF[INT8], ARRAY_OF[INT4], ARRAY_OF[INT8]),
+)
 _TYPES = (*_HEAD_TYPES, *(oid for _, group in _GROUPS for oid, _ in group))
 _NAME = b"noetl_flush"
 _CALL = (
@@ -103,6 +107,7 @@ class PostgresQueue:
             array(INT4, wish.wants),
             None if wish.only is None else array(INT8, wish.only),
             number(BOOL, wish.alone),
+            *_noted(wish.holds),
         ]
         for name, group in _GROUPS:
             rows = getattr(flush, name)
@@ -129,6 +134,14 @@ class PostgresQueue:
             (self.worker,),
         ).fetchall()
         return [Lease(*row) for row in rows]
+
+
+def _noted(keys: Sequence[tuple[int, int, int]] | None) -> Sequence[bytes | None]:
+    if keys is None:
+        return (None, None, None)
+    return [
+        array(oid, column) for oid, column in zip((INT8, INT4, INT8), columns(keys, 3), strict=True)
+    ]
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -162,7 +175,7 @@ def _read(row: list[bytes | None]) -> Flushed:
             read_texts(row[12]),
             read_texts(row[13]),
         )
-        leases = [Lease(*values) for values in zip(*numbers, *rest, strict=True)]
+        leases = list(map(Lease._make, zip(*numbers, *rest, strict=True)))
     due = row[16]
     halted = zip(read_array(INT8, row[14]), read_array(INT2, row[15]), strict=True)
     return Flushed(

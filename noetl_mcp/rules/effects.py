@@ -110,3 +110,10 @@ BODY_NOT_SENT = Rule(
     "{method} sends no body, so '{key}' is lost",
     "add 'method: POST', or move the values to 'params'",
 )
+CACHE_NOT_USED = Rule(
+    "NP417",
+    "cache-not-used",
+    "warning",
+    "the 'cache' of {where} is not used: {why}",
+    "remove 'cache'; it is for steps whose task only reads or computes",
+)

@@ -76,7 +76,7 @@ class Surroundings(Protocol):
         """Write a line into the execution's log."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """One attempt of one step, rendered.
 

@@ -7,6 +7,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -70,7 +71,9 @@ class Desks:
         for may_repeat in (reads, False):
             station = self._station()
             try:
-                return doing(station)
+                found = doing(station)
+                self._pass_on(station.desk)
+                return found
             except Error as problem:
                 if not is_lost(problem):
                     raise
@@ -78,6 +81,15 @@ class Desks:
                 if not may_repeat:
                     raise NotReachable("the database went away") from None
         raise AssertionError("unreachable")
+
+    def _pass_on(self, desk: Desk) -> None:
+        """Tell such a fleet what was decided; a hint is never worth a failure."""
+        if not desk.has_decided:
+            return
+        desk.has_decided = False
+        if self.home.settings.broker != "postgres":
+            with suppress(Error):
+                self.awaken(desk.sleeping())
 
     def _station(self) -> Station:
         found: Station | None = getattr(self._own, "station", None)

@@ -67,12 +67,19 @@ def exposition(seen: Gauges, up: int, seconds: float) -> Iterator[str]:
     yield from _by(
         "noetl_queue_oldest_seconds", "gauge", "Age of the next step.", "queue", seen.oldest
     )
+
+    def count(name: str) -> int:
+        return seen.tally.get(name, 0)
+
     plain: list[tuple[str, str, str, float]] = [
         ("noetl_workers_alive", "gauge", "Workers that are up.", up),
         ("noetl_timers", "gauge", "Timers that are set.", seen.timers),
         ("noetl_timer_late_seconds", "gauge", "How long one is due.", max(0.0, seen.late)),
         ("noetl_executions_started_total", "counter", "Executions ever started.", seen.started),
         ("noetl_events_total", "counter", "Events ever written.", seen.events),
+        ("noetl_flushes_total", "counter", "Flushes of all workers.", count("flushes")),
+        ("noetl_steps_settled_total", "counter", "Steps settled by workers.", count("steps")),
+        ("noetl_losses_total", "counter", "Connections that workers lost.", count("losses")),
         ("noetl_commits_total", "counter", "Transactions; a flush is one.", seen.commits),
         ("noetl_deadlocks_total", "counter", "Deadlocks.", seen.deadlocks),
         ("noetl_xmin_age", "gauge", "Transactions that cannot be vacuumed.", seen.xmin_age),

@@ -9,7 +9,7 @@ from typing import Any
 from noetl_mcp.broker.asked import Asked, plain, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.results import Known
-from noetl_mcp.queue.encode import encode
+from noetl_mcp.queue.encode import LARGE, encode
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Work
@@ -104,21 +104,29 @@ def _gathered(said: Any, answer: Any) -> list[Any]:
     return list(value) if isinstance(value, list) else [value]
 
 
-def saves(node: Node, scope: Mapping[str, object], answer: Any) -> list[dict[str, Any]]:
-    """Return what a step keeps in the log by its own wish."""
+def saves(
+    node: Node, scope: Mapping[str, object], answer: Any, kept: Mapping[str, str]
+) -> tuple[list[str], str | None]:
+    """Return what a step keeps in the log by its own wish, and a text to be kept apart first.
+
+    `kept` says of large texts what stands in their place.
+    """
     tree = node.care.get("save")
     if tree is None:
-        return []
+        return [], None
     found = []
     for save in tree.render(scope):
         if save.get("on") == "error" or not truth(save.get("when", True)):
             continue
         data = save.get("data")
-        kept = {"data": plain(answer if data is None else data)}
-        if save.get("name"):
-            kept["name"] = save["name"]
-        found.append(kept)
-    return found
+        text = encode(plain(answer if data is None else data))
+        if len(text) >= LARGE and text not in kept:
+            return [], text
+        text = kept.get(text, text)
+        part = f'"data_ref":"{text[1:]}"' if text.startswith("@") else f'"data":{text}'
+        name = f',"name":{encode(str(save["name"]))}' if save.get("name") else ""
+        found.append(f"{{{part}{name}}}")
+    return found, None
 
 
 __all__ = ["check_expected", "check_returned", "collected", "repeats", "saves"]

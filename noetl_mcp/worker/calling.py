@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from noetl_mcp.broker.program import Node
+from noetl_mcp.broker.run import item_name
 from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.queue.encode import encode
 from noetl_mcp.queue.lease import Told
@@ -22,9 +23,6 @@ MAY_SEND = 0.6
 """A write goes out only while so much of the lease is not yet gone."""
 SPEAKS_OK = frozenset({"revit", "rhino", "jsonrpc"})
 """Of these an answer with `ok: false` is a failure, whatever it was asked."""
-PUBLIC_FIELDS = frozenset(
-    {"type", "host", "port", "database", "dbname", "user", "username", "name"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Rules:
     """What tokens of callbacks and approvals are derived from; nobody sees it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Around:
     """What a task may do beside its work."""
 
@@ -101,6 +99,19 @@ def gate_of(node: Node, rendered: Rendered, rules: Rules, *, strict: bool = Fals
     )
 
 
+def key_of(work: Work, rules: Rules) -> str:
+    """Return the idempotency key: the same for every automatic attempt of one write."""
+    run, item = work.run, item_name(work.item) if work.item else 0
+    parts = (run.id, work.node.idx, item, run.context.round, *_times(work))
+    return rules.seal + "-".join(map(str, parts))
+
+
+def _times(work: Work) -> tuple[int, ...]:
+    """Return how often a repeated step was done before: each time is a write of its own."""
+    rounds = work.kept.get("rounds", 0) if "repeat" in work.node.care else 0
+    return (rounds,) if rounds else ()
+
+
 def validated(node: Node, rendered: Rendered) -> Any:
     """Return the settings model of a step, built once where nothing in it is a template."""
     if node.made is not None:
@@ -120,11 +131,11 @@ def validated(node: Node, rendered: Rendered) -> Any:
 
 __all__ = [
     "MAY_SEND",
-    "PUBLIC_FIELDS",
     "SPEAKS_OK",
     "Around",
     "Rules",
     "gate_of",
+    "key_of",
     "validated",
     "within",
 ]

@@ -9,9 +9,7 @@ select exists (select from noetl.ready where pool = any(%(pools)s) or pool like 
     or exists (select from noetl.timer t
                  left join noetl.step s using (execution_id, idx, item)
                 where t.due <= clock_timestamp() + interval '2 seconds' or s.state = 8)
-    or exists (select from noetl.begun b
-                where exists (select from noetl.step s
-                               where s.execution_id = b.execution_id and s.state = 2))
+    or exists (select from noetl.worker w cross join lateral noetl.held_1(w.id))
     or exists (select from noetl.halt h
                 where h.kind > 1
                   and not exists (select from noetl.step s

@@ -177,7 +177,8 @@ class Engine:
         changed = self._hungry != self._asleep
         self._asleep = self._hungry
         alone = not self._stopping
-        wish = Wish(beat=beat or changed, asleep=self._asleep, only=only, alone=alone)
+        holds = tuple(self.held) if beat else None
+        wish = Wish((), (), only, alone, beat or changed, self._asleep, holds)
         flush, wish = self.outbox.take(wish, most=self._most())
         self.line.send(flush, wish, self._answered)
 
@@ -197,7 +198,13 @@ class Engine:
         """Called by the flush thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._flushed, result, flush)
+            loop.call_soon_threadsafe(self._taken, result, flush)
+
+    def _taken(self, result: Flushed | BaseException, flush: Flush) -> None:
+        try:
+            self._flushed(result, flush)
+        except Exception as problem:  # noqa: BLE001 - else it would hold its steps for ever
+            self.broken(problem)
 
     def _flushed(self, result: Flushed | BaseException, flush: Flush) -> None:
         self._flushing = False
@@ -265,6 +272,11 @@ class Engine:
         if isinstance(problem, Fenced):
             self._ended.set_exception(GivenUp(str(problem)))
         else:
+            self._ended.set_exception(problem)
+
+    def broken(self, problem: BaseException) -> None:
+        """End this life with what nobody thought of; others take its steps and count a crash."""
+        if self._ended is not None and not self._ended.done():
             self._ended.set_exception(problem)
 
     def tasks(self, executions: Iterable[int]) -> list[asyncio.Task[None]]:

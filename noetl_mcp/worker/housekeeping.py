@@ -9,10 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from noetl_mcp.broker.cache import forget
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.retention import remove_old
 from noetl_mcp.database import Connection, TupleRow
 from noetl_mcp.events.partitions import tend
+from noetl_mcp.worker.life import forget_ends
 
 EVERY = timedelta(hours=1)
 
@@ -36,6 +38,8 @@ class Housekeeping:
     def do(self, connection: Connection[TupleRow]) -> None:
         """Tend the log, and remove executions that ended long ago."""
         tend(connection, keep=self.keep)
+        forget_ends(connection)
+        forget(connection, self.keep)
         if self.keep is not None:
             remove_old(Desk(connection), self.keep)
 

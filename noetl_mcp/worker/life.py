@@ -126,6 +126,11 @@ class Watch:
                 found.append((number, beat))
         return found
 
+    def is_dead(self, number: int) -> bool:
+        """Whether a worker's process is gone for certain; silence alone does not tell."""
+        seen = self.seen.get(number)
+        return seen is not None and _is_free(seen)
+
     def bury(self, number: int) -> None:
         """Take away what a worker of this machine has left behind."""
         seen = self.seen.pop(number, None)
@@ -176,13 +181,25 @@ def given_up(connection: Connection[TupleRow], number: int, beat: int | None) ->
     return True, int(done[0]) if done is not None else 0
 
 
+def note_end(connection: Connection[TupleRow], number: int) -> None:
+    """Keep in mind that a worker is dead for certain."""
+    connection.execute(SQL["ended"].encode(), {"id": number})
+
+
+def forget_ends(connection: Connection[TupleRow]) -> None:
+    """Forget the ends of workers that are long gone."""
+    connection.execute(SQL["forget_ended"].encode())
+
+
 __all__ = [
     "Life",
     "Watch",
     "begin_life",
     "boot_mark",
     "end_life",
+    "forget_ends",
     "give_up",
     "given_up",
     "host_name",
+    "note_end",
 ]

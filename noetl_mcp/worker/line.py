@@ -116,6 +116,7 @@ class Line:
                 held = self._after_loss(wait)
                 if isinstance(held, BaseException):
                     return held
+                wish = replace(wish, holds=None)  # more may be held by now
                 wait = min(wait * 2, 1.0)
                 ours = {(one[:3], one.lease) for one in flush.settled if one.lease}
                 if ours.isdisjoint((one.key, one.lease) for one in held) and ours:
@@ -137,6 +138,7 @@ class Line:
 
     def _mended(self, flush: Flush, wish: Wish, why: Exception) -> Flushed | BaseException:
         """Bring a refused flush through in parts, without what is at fault."""
+        wish = replace(wish, holds=None)
         parts = halves(flush)
         if parts is not None:
             first = self._carry(parts[0], _quiet(wish))

@@ -6,9 +6,11 @@ at once, or after a pause that grows. Builds nothing and talks to no broker.
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.queue.lease import BadValue, Flush, Flushed, Lost, Stale
@@ -60,6 +62,8 @@ class Lives:
             except _ENDS_A_LIFE as problem:
                 why = str(problem).partition("\n")[0]
                 self._told(f"a new life begins: {why}")
+            except Exception as problem:  # noqa: BLE001 - a process without a life helps nobody
+                self._told(f"a new life begins, after a defect: {_where(problem)}")
             finally:
                 self._worker = None
                 patrol.cancel()
@@ -104,8 +108,9 @@ class Lives:
         elif not text or str(worker.engine.line.worker) in text.split(","):
             worker.engine.wake()
 
-    def leave(self) -> None:
+    def leave(self, grace: Grace | None = None) -> None:
         """Take no more; go when what runs is over or was handed back."""
+        self._grace = grace or self._grace
         self._leaving = self._leaving or time.monotonic()
         if self._worker is not None:
             self._worker.engine.stop()
@@ -131,6 +136,13 @@ class Lives:
                 if held.task is not None and is_late and held.task not in stopped:
                     stopped.add(held.task)
                     held.task.cancel()
+
+
+def _where(problem: BaseException) -> str:
+    """Return what went wrong, and the line that did."""
+    *_, last = traceback.extract_tb(problem.__traceback__) or [None]
+    place = f" ({Path(last.filename).name}:{last.lineno})" if last is not None else ""
+    return f"{type(problem).__name__}: {problem}{place}"
 
 
 def _writes(worker: Worker, held: Held) -> bool:

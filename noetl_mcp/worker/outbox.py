@@ -4,7 +4,7 @@ Adds up tokens for the same step, decides which new steps the worker asks to kee
 is held. Sends nothing.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from noetl_mcp.queue.lease import Ended, Flush, Settled, Token, Told, Wish
 
@@ -91,7 +91,7 @@ class Outbox:
         free_computing = max(0, compute_room - kept_computing)
         wants = tuple(free_computing if pool.endswith("~") else free for pool in self.pools)
         alone = wish.alone and not (self.held or self.computing)
-        return flush, Wish(self.pools, wants, wish.only, alone, wish.beat, wish.asleep)
+        return flush, replace(wish, pools=self.pools, wants=wants, alone=alone)
 
 
 __all__ = ["STICKY", "Key", "Outbox", "Slots"]

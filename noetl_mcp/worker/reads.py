@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from noetl_mcp.broker.cache import Former, former, keep
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.records import Key, Outcome
 from noetl_mcp.broker.run import Run
 from noetl_mcp.broker.tokens import token
+from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.playbook.rendering.secret import Secret
 from noetl_mcp.queue.encode import LARGE, decode
 from noetl_mcp.tasks.calls import Failed
@@ -34,6 +37,18 @@ class Reads:
         if not text.startswith("@"):
             return text
         return await self.worker.ask(lambda: self.worker.records().whole(text))
+
+    async def former(self, key: str, ttl: float | None) -> Former | None:
+        """Return what a step gave before; nothing when it cannot be found out."""
+        try:
+            return await self.worker.ask(lambda: former(self.worker.records(), key, ttl))
+        except (Error, NotReachable):
+            return None
+
+    async def keep_result(self, key: str, text: str, execution_id: int, ttl: float | None) -> None:
+        """Keep what a step gave for others; nothing is lost when that fails."""
+        with suppress(Error, NotReachable):
+            await self.worker.ask(lambda: keep(self.worker.records(), key, text, execution_id, ttl))
 
     async def items(
         self, execution_id: int, idxs: Sequence[int], first: int, last: int

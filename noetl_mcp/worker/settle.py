@@ -3,13 +3,14 @@
 Asks the router what follows and writes it into the outbox. Runs no body and waits for nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from noetl_mcp.broker.asked import Asked, SecretLeft, plain
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.results import Known
-from noetl_mcp.broker.route import Outcome, Routed, begin, route, settles, taken
+from noetl_mcp.broker.route import Outcome, Passed, Routed, begin, route, settles, taken
 from noetl_mcp.broker.run import Left, Run
 from noetl_mcp.playbook.rendering.render import RenderError
 from noetl_mcp.queue.encode import NotJson, decode, encode
@@ -51,6 +52,8 @@ class Work:
     """Whether its task was called, so that something may have been sent."""
     doubted: bool = False
     """Whether its check was asked already."""
+    meta: dict[str, Any] | None = None
+    """What there is to say about how its result came to be."""
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -114,18 +117,20 @@ class Settler:
     def done(self, work: Work, result: Any, *, text: str, payload: Any, told: list[Told]) -> None:
         """A step has its result; raise what its ways cannot be asked for."""
         run, node, lease = work.run, work.node, work.lease
-        known = Known("done", result, attempt=lease.attempt)
+        known = Known("done", result, meta=work.meta, attempt=lease.attempt)
         run.remember(node.idx, work.item, Left(known))
+        note = None if work.meta is None else encode(work.meta)
         if node.straight is not None:
-            routed = Routed()
+            self._settle(work, State.DONE, Kind.COMPLETED, None, result=text, note=note)
+            self._tell(told)
             if run.program.nodes[node.straight].bare:
-                routed.reached.append(node.straight)
+                self.finished(run, node.straight)
             else:
-                routed.tokens[node.straight] = [1, 1]
-        else:
-            asked = Asked(run, node, work.item, known, payload)
-            routed = self._routed(work, "done", asked)
-        self._settle(work, State.DONE, Kind.COMPLETED, routed, result=text)
+                self._token(run, node.straight, work.item, 1, 1)
+            self._ended(work, (), failed=False)
+            return
+        routed = self._routed(work, "done", Asked(run, node, work.item, known, payload))
+        self._settle(work, State.DONE, Kind.COMPLETED, routed, result=text, note=note)
         self._tell(told)
         self._after(work, routed, failed=False)
 
@@ -157,7 +162,9 @@ class Settler:
             routed.tokens = {way.target: [1, 1] for way in node.ways if way.kind == "failed"}
             routed.passed, routed.reached = [], []
         kept = None if answer is None else encode(answer)
-        self._settle(work, State.FAILED, Kind.FAILED, routed, error=error, answer=kept)
+        # A retry goes on with the very items that were handed out.
+        note = lease.note if node.type == "iterator" else None
+        self._settle(work, State.FAILED, Kind.FAILED, routed, error=error, answer=kept, note=note)
         self._after(work, routed, failed=not is_settled)
         if not is_settled and not work.item:
             self.engine.outbox.flush.halts.append(Halted(run.id, Halt.FAILING, error))
@@ -215,20 +222,37 @@ class Settler:
         except ERRORS:
             return route(work.run.program, work.node, outcome, asked, through=False)
 
-    def _settle(self, work: Work, state: State, kind: int, routed: Routed, **texts: Any) -> None:
-        extra = encode(routed.extra) if routed.extra else None
+    def _settle(
+        self,
+        work: Work,
+        state: State,
+        kind: int,
+        routed: Routed | None,
+        *,
+        result: str | None = None,
+        error: str | None = None,
+        note: str | None = None,
+        answer: str | None = None,
+    ) -> None:
+        extra = encode(routed.extra) if routed is not None and routed.extra else None
         lease = work.lease
         self._release(work)
         self.engine.settle(
             Settled(
-                *lease.key,
+                lease.execution_id,
+                lease.idx,
+                lease.item,
                 lease.lease,
                 state,
                 kind,
                 lease.attempt,
-                extra=extra,
-                lane=work.lane,
-                **texts,
+                result,
+                error,
+                extra,
+                note,
+                answer,
+                None,
+                work.lane,
             )
         )
 
@@ -242,15 +266,20 @@ class Settler:
 
     def _after(self, work: Work, routed: Routed, *, failed: bool) -> None:
         """Say what follows a settled step."""
-        run, item = work.run, work.item
-        self._spread(run, item, routed)
+        run = work.run
+        self._spread(run, work.item, routed)
         for idx in routed.reached:
             self.finished(run, idx)
+        self._ended(work, routed.passed, failed=failed)
+
+    def _ended(self, work: Work, passed: Sequence[Passed], *, failed: bool) -> None:
+        """See whether an execution, or an item of an iterator, has come to its end with a step."""
+        run = work.run
         ends = work.node.idx in (run.program.end, run.program.finally_end)
         if ends and not failed:
             self.finished(run, work.node.idx)
-        if item:
-            self._item_over(work, routed, failed=failed)
+        if work.item:
+            self._item_over(work, passed, failed=failed)
 
     def _spread(self, run: Run, item: int, routed: Routed) -> None:
         for passed in routed.passed:
@@ -278,8 +307,7 @@ class Settler:
 
     def _token(self, run: Run, idx: int, item: int, n: int, live: int) -> None:
         node = run.program.nodes[idx]
-        lane = node.lane
-        mine = lane.queue in self.engine.terms.pools
+        mine = node.queue in self.engine.terms.pools
         self.engine.outbox.token(
             (run.id, idx, item),
             node.waits_signed,
@@ -287,28 +315,28 @@ class Settler:
             live,
             run.lanes[idx],
             mine=mine,
-            computes=lane.pool.endswith("~"),
+            computes=node.computes,
         )
         self.engine.soon()
 
-    def _item_over(self, work: Work, routed: Routed, *, failed: bool) -> None:
+    def _item_over(self, work: Work, passed: Sequence[Passed], *, failed: bool) -> None:
         """Count an item once the last step of its body is settled, or one of them failed."""
         run, node = work.run, work.node
         iterator = run.program.nodes[node.within] if node.within is not None else None
         if iterator is None or node.idx in run.program.aside:
             return
         last = run.program.last_of(iterator)
-        passed = any(one.node.idx == last for one in routed.passed)
-        if not (failed or node.idx == last or passed):
+        was_passed = any(one.node.idx == last for one in passed)
+        if not (failed or node.idx == last or was_passed):
             return
-        lane = run.program.nodes[run.program.entries_of(iterator)[0]].lane
+        first = run.program.nodes[run.program.entries_of(iterator)[0]]
         key = (run.id, iterator.idx, work.item // 2_097_152)
         self.engine.outbox.tell(Told(Kind.ITERATION, run.id, iterator.idx, work.item, None, None))
         self.engine.outbox.end_item(
             key,
             run.lanes[iterator.idx],
             failed=failed,
-            computes=lane.pool.endswith("~"),
+            computes=first.computes,
         )
 
     # Ends of executions
@@ -324,7 +352,8 @@ class Settler:
             return
         outbox = self.engine.outbox
         try:
-            result, error = encode(plain(run.result())), None
+            given = run.result()
+            result, error = encode(given if program.result is None else plain(given)), None
             status = Status.COMPLETED
         except ERRORS as problem:
             result, status = None, Status.FAILED

@@ -7,16 +7,16 @@ has answered never runs again: what fails after it fails the step with the answe
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
-from noetl_mcp.broker.asked import Asked, SecretLeft, plain, truth
+from noetl_mcp.broker.asked import Asked, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.results import Known
 from noetl_mcp.broker.run import Run, item_name
 from noetl_mcp.broker.verdict import verdict_in
-from noetl_mcp.playbook.rendering.render import RenderError
 from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.queue.encode import LARGE, NotJson, decode, encode
 from noetl_mcp.queue.lease import Lease, State, Told
@@ -24,22 +24,23 @@ from noetl_mcp.tasks.calls import Call, Failed, HandedBack, Task, UnknownOutcome
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.gates import Broken, Gate, Refused, allow, judge
 from noetl_mcp.worker.answers import check_expected, check_returned, collected, repeats, saves
+from noetl_mcp.worker.caching import Cache, Question
 from noetl_mcp.worker.calling import (
-    PUBLIC_FIELDS,
     SPEAKS_OK,
     Around,
     Rules,
     gate_of,
+    key_of,
     validated,
     within,
 )
 from noetl_mcp.worker.checks import check_call
-from noetl_mcp.worker.masks import Mask
+from noetl_mcp.worker.computed import BUILT_IN, computed
+from noetl_mcp.worker.faults import fault_of
+from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rendered import Rendered, render_call
 from noetl_mcp.worker.retries import policy_of
 from noetl_mcp.worker.settle import ERRORS, Fault, Kind, Settler, Work
-
-BUILT_IN = frozenset({"router", "sequence", "noop", "set"})
 
 
 class Body(Protocol):
@@ -61,6 +62,7 @@ class Steps:
     remember: Callable[[Lease, str], Awaitable[None]]
     credentials: Callable[[Run, Node, Any], Awaitable[Mapping[str, Mapping[str, Any]]]]
     specs: Mapping[str, TaskSpec]
+    cache: Cache | None = None
 
     def at_once(self, work: Work) -> bool:
         """Do a step that waits for nobody; say whether it was one."""
@@ -77,25 +79,14 @@ class Steps:
                     return True
             if node.type not in BUILT_IN or lease.answer is not None:
                 return False
-            self._compute(work)
-        except ERRORS as problem:
-            self.settler.failed(work, _fault_of(problem))
+            result, payload = computed(work)
+            text = encode(result)
+            return len(text) < LARGE and self._answered(work, result, text, payload, []) is None
+        except (Failed, *ERRORS) as problem:
+            self.settler.failed(work, fault_of(problem))
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            return False  # it breaks there again, where every surprise has an answer
         return True
-
-    def _compute(self, work: Work) -> None:
-        """Do a step without a task: what it gives is known from what is there."""
-        node = work.node
-        asked = Asked(work.run, node, work.item, None)
-        if node.bare:
-            result = asked.gives(node)
-            payload: Any = {}
-        else:
-            rendered = render_call(work.run, node, work.item)
-            payload = rendered.payload
-            values = rendered.settings.get("values") if node.type == "set" else None
-            result = plain(rendered.input if values is None else values)
-            check_expected(node, rendered)
-        self._answered(work, result, encode(result), payload, [])
 
     async def do(self, work: Work) -> None:
         """Do a step that may have to wait."""
@@ -107,6 +98,9 @@ class Steps:
         try:
             if lease.answer is not None:
                 await self._answer_kept(work, lease.answer)
+                return
+            if node.type in BUILT_IN:
+                await self.settle(work, *computed(work))
                 return
             rendered = render_call(work.run, node, work.item)
             payload = rendered.payload
@@ -125,7 +119,7 @@ class Steps:
         except UnknownOutcome as problem:
             await self._unknown(work, problem, payload, mask)
         except (Failed, Refused, *ERRORS) as problem:
-            fault = mask.fault(_fault_of(problem))
+            fault = mask.fault(fault_of(problem))
             if isinstance(problem, Refused):
                 self._tell(work, Kind.REFUSED, encode(fault.told(node)))
             elif work.begun and node.writes:
@@ -170,9 +164,15 @@ class Steps:
                 )
             if said == "done":
                 return
-        work.begun = True
-        answer = mask.value(await within(task.execute(call), call, node))
-        await self._settle(work, answer, rendered.payload, mask, gate)
+        asks = None
+        if self.cache is not None and "cache" in node.care:
+            asks = self.cache.question(work, rendered)
+        if asks is not None and await asks.is_answered():
+            answer = mask.value(asks.answer)
+        else:
+            work.begun = True
+            answer = mask.value(await within(task.execute(call), call, node))
+        await self._settle(work, answer, rendered.payload, mask, gate, asks)
 
     async def _call(self, work: Work, rendered: Rendered, mask: Mask) -> Call:
         node, lease, run = work.node, work.lease, work.run
@@ -180,13 +180,13 @@ class Steps:
         if rendered.auth is not None:
             auth = await self.credentials(run, node, rendered.auth)
             for one in auth.values():
-                mask.add([str(v) for k, v in one.items() if k not in PUBLIC_FIELDS])
+                mask.add(secrets_of(one))
         given = rendered.data if rendered.saves else rendered.input
         if not node.is_constant:
             mask.add(rendered.secrets)
             given = uncovered(given)
         settings = validated(node, rendered)
-        item = item_name(work.item)
+        item = item_name(work.item) if work.item else None
         return Call(
             task=node.type,
             settings=settings,
@@ -197,19 +197,13 @@ class Steps:
             step=node.name,
             item=item,
             attempt=lease.attempt,
-            key=self._key(work),
+            key=key_of(work, self.rules),
             writes=node.writes,
             idempotent=node.more.get("idempotent") is True,
             timeout=rendered.timeout,
             sql=rendered.sql,
             remembered=work.remembered,
         )
-
-    def _key(self, work: Work) -> str:
-        """Return the idempotency key: the same for every automatic attempt of one write."""
-        run, item = work.run, item_name(work.item)
-        parts = (run.id, work.node.idx, item or 0, run.context.round, *_times(work))
-        return self.rules.seal + "-".join(map(str, parts))
 
     def _around(self, work: Work, mask: Mask) -> Around:
         return Around(self.settler.engine, self.rules, self.remember, work, mask)
@@ -221,7 +215,13 @@ class Steps:
         await self._settle(work, answer, payload, Mask())
 
     async def _settle(
-        self, work: Work, answer: Any, payload: Any, mask: Mask, gate: Gate | None = None
+        self,
+        work: Work,
+        answer: Any,
+        payload: Any,
+        mask: Mask,
+        gate: Gate | None = None,
+        asks: Question | None = None,
     ) -> None:
         """Judge an answer and settle the step with it."""
         try:
@@ -233,7 +233,7 @@ class Steps:
             if gate is not None:
                 judge(gate, answer)
         except Broken as broken:
-            fault = mask.fault(_fault_of(broken.as_failed()))
+            fault = mask.fault(fault_of(broken.as_failed()))
             if fault.retriable:
                 self.fail(work, fault, payload=payload)
             else:
@@ -241,18 +241,33 @@ class Steps:
             return
         if len(text) >= LARGE:
             text = await self.keep(text)
+        if asks is not None:
+            await asks.keep(answer, text, payload)
         told = []
         if work.node.writes:
             told.append(self._told(work, Kind.ACTION_COMPLETED, None))
-        self._answered(work, answer, text, payload, told)
+        kept: dict[str, str] = {}
+        while (large := self._answered(work, answer, text, payload, told, kept)) is not None:
+            kept[large] = await self.keep(large)
 
-    def _answered(self, work: Work, answer: Any, text: str, payload: Any, told: list[Told]) -> None:
-        """Everything that asks templates about a result; what cannot be asked fails the step."""
+    def _answered(
+        self,
+        work: Work,
+        answer: Any,
+        text: str,
+        payload: Any,
+        told: list[Told],
+        kept: Mapping[str, str] = MappingProxyType({}),
+    ) -> str | None:
+        """Everything that asks templates about a result; what cannot be asked fails the step.
+
+        A text that comes back is to be kept apart first; nothing was settled then.
+        """
         node, run = work.node, work.run
         try:
             if not node.care:
                 self.settler.done(work, answer, text=text, payload=payload, told=told)
-                return
+                return None
             own = Asked(run, node, work.item, Known("done", answer), payload)
             scope = own.scope(node)
             check_returned(node, answer, scope)
@@ -263,14 +278,20 @@ class Steps:
                 self.settler.again(
                     work, state, Kind.ITERATION, delay=delay or None, note=note, result=text
                 )
-                return
+                return None
             if "repeat" in node.care:
                 answer, text = collected(work, answer, text)
-            for save in saves(node, scope, answer):
-                told.append(self._told(work, Kind.SAVED, encode(save)))
+                if len(text) >= LARGE and text not in kept:
+                    return text
+                text = kept.get(text, text)
+            said, large = saves(node, scope, answer, kept)
+            if large is not None:
+                return large
+            told += [self._told(work, Kind.SAVED, one) for one in said]
             self.settler.done(work, answer, text=text, payload=payload, told=told)
         except (Failed, *ERRORS) as problem:
-            self.settler.failed(work, _fault_of(problem), payload=payload, answer=answer)
+            self.settler.failed(work, fault_of(problem), payload=payload, answer=answer)
+        return None
 
     # When it did not work
 
@@ -369,26 +390,4 @@ class Steps:
         return Told(kind, work.run.id, work.node.idx, work.item, work.lease.attempt, data)
 
 
-def _times(work: Work) -> tuple[int, ...]:
-    """Return how often a repeated step was done before: each time is a write of its own."""
-    rounds = work.kept.get("rounds", 0) if "repeat" in work.node.care else 0
-    return (rounds,) if rounds else ()
-
-
-def _fault_of(problem: BaseException) -> Fault:
-    """Return the failure behind a problem."""
-    if isinstance(problem, Refused):
-        problem = problem.as_failed()
-    if isinstance(problem, Failed):
-        return Fault(
-            problem.code,
-            problem.message,
-            problem.retriable,
-            problem.retry_after,
-            problem.details,
-        )
-    code = {RenderError: "template", NotJson: "not-json", SecretLeft: "secret"}.get(type(problem))
-    return Fault(code or "error", str(problem), retriable=False)
-
-
-__all__ = ["BUILT_IN", "Body", "Steps"]
+__all__ = ["Body", "Steps"]

@@ -10,10 +10,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from noetl_mcp.broker.starts import Starts
-from noetl_mcp.database import Error, NotReachable
+from noetl_mcp.database import Connection, Error, NotReachable, TupleRow
 from noetl_mcp.queue.lease import Flush, Flushed, Halt
 from noetl_mcp.worker.housekeeping import Housekeeping
-from noetl_mcp.worker.life import given_up
+from noetl_mcp.worker.life import given_up, note_end
+from noetl_mcp.worker.tally import Tally
 
 if TYPE_CHECKING:
     from noetl_mcp.worker.worker import Worker
@@ -25,6 +26,7 @@ class Tending:
     def __init__(self, worker: "Worker") -> None:
         self.worker = worker
         self._house = Housekeeping(worker.equipment.keep)
+        self._tally = Tally()
         self._losses = 0
         self._is_busy = False
         self._again = False
@@ -38,6 +40,8 @@ class Tending:
             self.worker.watch.broken()
         if self._house.is_due():
             self._begin(self._keep_house())
+        if self._tally.is_due():
+            self._begin(self._count())
         ends = flush.halts or any(kind > Halt.PAUSED for _, kind in flushed.halted)
         close = bool(ends or flushed.closing)
         if flushed.others or close:
@@ -51,6 +55,17 @@ class Tending:
     async def ended(self) -> None:
         """Wait until nothing is being looked after."""
         await asyncio.gather(*self._doing, return_exceptions=True)
+
+    async def _count(self) -> None:
+        with suppress(Error, NotReachable):  # it is added next time
+            await self.worker.ask(lambda: self.count(self.worker.records().connection))
+
+    def count(self, connection: Connection[TupleRow]) -> None:
+        """Add what this worker has done to what all have."""
+        engine = self.worker.engine
+        line = engine.line
+        counts = {"flushes": line.flushes, "steps": engine.steps, "losses": line.losses}
+        self._tally.add(connection, counts)
 
     async def _keep_house(self) -> None:
         with suppress(Error, NotReachable):  # another worker, or the next hour, does it
@@ -81,6 +96,8 @@ class Tending:
         watch, connection = self.worker.watch, self.worker.records().connection
         recovered = 0
         for number, beat in watch.look(connection, others):
+            if watch.is_dead(number):
+                note_end(connection, number)
             is_gone, count = given_up(connection, number, beat)
             recovered += count
             if is_gone:

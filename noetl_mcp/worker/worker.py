@@ -17,6 +17,7 @@ from noetl_mcp.queue.encode import LARGE, decode, encode
 from noetl_mcp.queue.lease import Lease, Settled, State
 from noetl_mcp.tasks.calls import HandedBack
 from noetl_mcp.worker.asking import Asking
+from noetl_mcp.worker.caching import Cache
 from noetl_mcp.worker.child import Child
 from noetl_mcp.worker.engine import BEATS, Engine
 from noetl_mcp.worker.equipment import Connect, Equipment
@@ -86,6 +87,7 @@ class Worker:
             self._remember,
             reads.credentials,
             self.equipment.specs,
+            Cache(reads, self.equipment.rules.secret),
         )
 
         async def answered(work: Work, result: Any, payload: Any) -> None:
@@ -146,6 +148,7 @@ class Worker:
         if settled or engine.held:
             give_up(connection, life.id, None)
             report(connection, life.id, evidence(settled, (h.lease for h in engine.held.values())))
+        self.tending.count(connection)
         end_life(connection, life)
         self.asking.drop()
 
@@ -171,7 +174,12 @@ class Worker:
         if later:
             task = asyncio.get_running_loop().create_task(self._load(later))
             self._loading.add(task)
-            task.add_done_callback(self._loading.discard)
+            task.add_done_callback(self._loaded)
+
+    def _loaded(self, task: asyncio.Task[None]) -> None:
+        self._loading.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            self.engine.broken(problem)
 
     def _known(self, lease: Lease) -> Run | None:
         """Return the run of a lease if it needs nothing from the database."""
@@ -203,7 +211,7 @@ class Worker:
     def _enter(self, run: Run, lease: Lease) -> bool:
         """Begin a step if all it reads is known; say whether it was."""
         node = run.program.nodes[lease.idx]
-        if run.missing(node.looks, node, lease.item):
+        if node.others and run.missing(node.others, node, lease.item):
             return False
         if lease.item and any(key not in run.collections for key in run.outer(node, lease.item)):
             return False
@@ -216,8 +224,7 @@ class Worker:
         if self.steps.at_once(work):
             return
         task = asyncio.get_running_loop().create_task(self._carry(work))
-        task.add_done_callback(lambda task: self._left(work, task))
-        self.engine.begun(lease, task, computes=node.lane.pool.endswith("~"))
+        self.engine.begun(lease, task, computes=node.computes)
         task.add_done_callback(lambda done: self._carried(work, done))
 
     def _carried(self, work: Work, task: asyncio.Task[None]) -> None:
@@ -225,9 +232,15 @@ class Worker:
         held = self.engine.held.get(work.lease.key)
         if held is None or held.task is not task:
             return
+        try:
+            self._unsettled(work, task)
+        except Exception as problem:  # noqa: BLE001 - else the step would be held for ever
+            self.engine.broken(problem)
+
+    def _unsettled(self, work: Work, task: asyncio.Task[None]) -> None:
         settler = self.steps.settler
         if task.cancelled():
-            settler.again(work, State.READY, Kind.LEASE_LOST)
+            self.steps.stopped(work)
             return
         fault = Fault("crash", repr(task.exception()), retriable=False)
         if work.node.writes:
@@ -235,12 +248,6 @@ class Worker:
             settler.again(work, State.IN_DOUBT, Kind.IN_DOUBT, error=error)
         else:
             settler.failed(work, fault)
-
-    def _left(self, work: Work, task: "asyncio.Task[None]") -> None:
-        """Hand a step back that was stopped before it could say anything."""
-        held = self.engine.held.get(work.lease.key)
-        if task.cancelled() and held is not None and held.lease.lease == work.lease.lease:
-            self.steps.stopped(work)
 
     async def _carry(self, work: Work) -> None:
         work.run.busy += 1

@@ -3,8 +3,9 @@
 A step asks `/KIND/EXECUTION/STEP/ITEM?...`. Kind `r` reads, `w` writes, `c` asks whether a write
 was done. The query says how the first arrivals for a step fare: `refuse=N` (503, and nothing is
 done), `lose=N` (it is done, and the connection closes without an answer). `wait` is how long an
-answer takes, in milliseconds. A write that repeats the Idempotency-Key of a former one is answered
-like that one and does nothing.
+answer takes, in milliseconds. With `once=1` a write that repeats the Idempotency-Key of a
+former one is answered like that one and does nothing; without it the server knows of no keys, as
+most do, and whatever arrives is done.
 """
 
 import asyncio
@@ -114,7 +115,7 @@ class Judge:
         if key and self.keys.setdefault(key, place) != place:
             self.strange.append(f"{place} came with the key of {self.keys[key]}")
         before = self.effects.setdefault(place, [])
-        if not (key and key in before):
+        if not ("once" in said and key in before):
             before.append(key)
         return 200, number <= int(said.get("refuse", 0)) + int(said.get("lose", 0))
 

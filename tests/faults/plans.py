@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-Tree = dict[str, Any]
+from tests.faults.plainly import PLACE, Tree, plainly
+
 READS, WRITES, FAILS = "tests/faults/reads", "tests/faults/writes", "tests/faults/fails"
 CALLED = (READS, WRITES, FAILS)
-PLACE = "{{ execution_id }}"
 YES, NO = "{{ workload.yes }}", "{{ workload.no }}"
 _KINDS = (
     ("echo", 24),
@@ -56,15 +56,18 @@ class Expected:
     """The steps that write; those of iterators by the name of the iterator."""
     items: dict[str, int] = field(default_factory=dict)
     idempotent: set[str] = field(default_factory=set)
+    checked: set[str] = field(default_factory=set)
+    """The writes of which somebody can be asked what came of them."""
     children: dict[str, str] = field(default_factory=dict)
     finals: set[str] = field(default_factory=set)
 
 
-def children(url: str) -> list[Expected]:
+def children(url: str, *, plain: bool = False) -> list[Expected]:
     """Return the playbooks that others call: one reads, one writes, one fails."""
+    asked = url if plain else None
     reads = Expected(READS, states={"start": "done", "inner": "done"})
     inner: Tree = {"step": "inner", "type": "echo", "data": {"v": 3, "sleep": 0.005}}
-    reads.text = _text(READS, [{"step": "start", "next": ["inner"]}, inner], {})
+    reads.text = _text(READS, [{"step": "start", "next": ["inner"]}, inner], {}, asked)
     names = ("start", "a", "b", "c")
     writes = Expected(WRITES, states=dict.fromkeys(names, "done"), writes={"a", "b"})
     steps = [
@@ -73,17 +76,19 @@ def children(url: str) -> list[Expected]:
         {**post(url, "b", {"wait": 20}), "next": ["c"]},
         {"step": "c", "type": "echo", "data": {"v": 1}},
     ]
-    writes.text = _text(WRITES, steps, {})
+    writes.text = _text(WRITES, steps, {}, asked)
     fails = Expected(FAILS, status="failed", states={"start": "done", "inner": "failed"})
     inner = {"step": "inner", "type": "echo", "data": {"fails": 99}}
-    fails.text = _text(FAILS, [{"step": "start", "next": ["inner"]}, inner], {})
+    fails.text = _text(FAILS, [{"step": "start", "next": ["inner"]}, inner], {}, asked)
     return [reads, writes, fails]
 
 
 def post(url: str, name: str, said: Tree, *, item: str = "") -> Tree:
-    """Return a writing step."""
+    """Return a writing step; one that the server does `once` says that it is idempotent."""
     query = "&".join(f"{key}={value}" for key, value in said.items())
+    more = {"idempotent": True} if "once" in said else {}
     return {
+        **more,
         "step": name,
         "type": "http",
         "method": "POST",
@@ -107,6 +112,8 @@ class Maker:
     """How many writes lose their answer."""
     failing: float = 0.1
     """How many playbooks fail for good."""
+    plain: bool = False
+    """Only with task types that everybody has."""
 
     def make(self) -> Expected:
         """Return a playbook and what must become of it."""
@@ -130,7 +137,8 @@ class Maker:
             finals = [{**self._echo("f0"), "next": ["f1"]}, self._post("f1")]
             self.made.states |= {"f0": "done", "f1": "done"}
             self.made.finals = {"f0", "f1"}
-        self.made.text = _text(self.path, list(self.steps.values()), {"finally": finals})
+        asked = self.url if self.plain else None
+        self.made.text = _text(self.path, list(self.steps.values()), {"finally": finals}, asked)
         return self.made
 
     # Ways
@@ -168,7 +176,8 @@ class Maker:
     def _condition(self, source: str, holds: bool) -> str:
         """Return a condition on what the source gave, where that is known, else on the workload."""
         step = self.steps[source]
-        if step.get("type") == "echo" and self.own[source] == "done" and "repeat" not in step:
+        is_known = step.get("type") == "echo" and self.own[source] == "done" and not self.plain
+        if is_known and "repeat" not in step:
             value = step["data"]["v"]
             return f"{{{{ {source}.v {'==' if holds else '!='} {value} }}}}"
         return YES if holds else NO
@@ -266,10 +275,11 @@ class Maker:
 
     def _post(self, name: str) -> Tree:
         self.made.writes.add(name)
-        made = post(self.url, name, self._said())
+        said = self._said()
         if self.random.random() < 0.2:
-            made["idempotent"] = True
             self.made.idempotent.add(name)
+            said["once"] = 1
+        made = post(self.url, name, said)
         if self.random.random() < 0.15:
             made["limits"] = {"name": "few", "max": 3}
         return made
@@ -278,6 +288,7 @@ class Maker:
         """Return a write whose doubts are settled by asking."""
         check = {"type": "http", "url": f"{self.url}/c/{PLACE}/{name}/?n=0"}
         self.made.writes.add(name)
+        self.made.checked.add(name)
         return {**post(self.url, name, self._said()), "check": check}
 
     def _loop(self, name: str) -> Tree:
@@ -299,11 +310,12 @@ class Maker:
         return {**made, "collection": [0, 1, 2, 3, 4]}
 
     def _write_loop(self, name: str) -> Tree:
-        task: Any = post(self.url, name, self._said(), item="{{ x }}")
-        del task["step"]
+        said = self._said()
         if self.random.random() < 0.2:
-            task["idempotent"] = True
             self.made.idempotent.add(name)
+            said["once"] = 1
+        task: Any = post(self.url, name, said, item="{{ x }}")
+        del task["step"]
         self.made.writes.add(name)
         if self.random.random() < 0.4:
             before = {"type": "echo", "data": {"x": "{{ x }}", "sleep": 0.005}}
@@ -353,7 +365,10 @@ class Maker:
         return {"step": name, "type": "wait", "wait": {"for": 0.05}}
 
 
-def _text(path: str, steps: list[Tree], more: Tree) -> str:
+def _text(path: str, steps: list[Tree], more: Tree, asked: str | None) -> str:
+    """Return a playbook; `asked` is the judge, where it stands in for the type of the tests."""
+    if asked is not None:
+        steps, more = plainly(steps, asked), plainly(more, asked)
     whole = {
         "apiVersion": "noetl.io/v2",
         "kind": "Playbook",

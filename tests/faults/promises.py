@@ -17,7 +17,11 @@ from tests.faults.plans import Expected
 
 ENDS = ("execution_completed", "execution_failed", "execution_cancelled")
 WORDS = {state.value: state.name.lower() for state in State}
-CLEAN = ("begun", "halt", "ready", "permit")
+SETTLE_WRITES = (
+    *("step_completed", "step_failed", "step_cancelled", "step_skipped"),
+    *("action_retry", "step_resolved", "lease_lost"),
+)
+CLEAN = ("waiting", "halt", "ready", "permit", "held")
 
 
 @dataclass
@@ -82,6 +86,10 @@ class Finding:
         self._says(fits, f"{where} is {status}: {row[3]}")
         self._states(case, where, steps, is_whole=status == "completed")
         self._effects(case, where, steps, rounds=row[1])
+        self._over(where, events)
+        asks = case.expected.writes - case.expected.idempotent - case.expected.checked
+        writes = {s[1] for s in steps if s[0].partition(".")[0] in asks and s[7] == "http"}
+        self._begun_again(where, [event for event in events if event.idx in writes])
         self._told(where, events, row, steps)
 
     def _states(
@@ -123,6 +131,37 @@ class Finding:
                 self._says(count >= 1, f"{where}: {place} is done and was not written")
             if state == State.SKIPPED:
                 self._says(count == 0, f"{where}: {place} was skipped and was written")
+
+    def _over(self, where: str, events: list[Event]) -> None:
+        """Nothing of an execution moves between its end and a further round."""
+        is_over = False
+        for event in events:
+            moves = event.kind.startswith(("step_", "action_", "loop_"))
+            self._says(
+                not (is_over and moves), f"{where}: {event.kind} {event.where} after its end"
+            )
+            is_over = event.kind in ENDS or (is_over and event.kind != "execution_retried")
+
+    def _begun_again(self, where: str, events: list[Event]) -> None:
+        """A write is begun again only by who knows what came of it: its worker, or somebody asked.
+
+        Not because its worker is gone: then it is in doubt first.
+        """
+        unknown: set[tuple[int | None, str | None]] = set()
+        answered: set[tuple[int | None, str | None]] = set()
+        for event in events:
+            key = (event.idx, event.item)
+            is_lost = event.kind == "lease_lost" and bool(event.data.get("lost"))
+            self.counts["doubts"] += event.kind == "step_in_doubt"
+            if event.kind == "action_started":
+                is_blind = key in unknown and key not in answered
+                self._says(not is_blind, f"{where}: {event.where} was begun again blindly")
+                unknown.add(key)
+            elif event.kind in SETTLE_WRITES and not is_lost:
+                unknown.discard(key)
+                answered.discard(key)
+            if event.data.keys() & {"answer", "answer_ref"}:  # it is settled with it, not sent
+                answered.add(key)
 
     def _told(
         self, where: str, events: list[Event], row: tuple[Any, ...], steps: list[tuple[Any, ...]]

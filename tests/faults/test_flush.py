@@ -112,20 +112,15 @@ def test_a_hint_that_outlives_its_step_makes_none(world: InPostgres) -> None:
     assert ask(world, "select idx from noetl.step order by idx") == [(0,)]
 
 
-def test_a_hint_that_outlives_its_execution_does_not_mark_it(world: InPostgres) -> None:
+def test_a_hint_that_outlives_its_execution_leases_nothing(world: InPostgres) -> None:
     here = world.lane()
     execution = world.start((0, here))
     queue = world.worker()
     queue.flush(Flush([settled(take(queue).leases[0])]), NOTHING)
-    world.own.execute("delete from noetl.begun")
-    world.own.execute(
-        "insert into noetl.ready (pool, rank, execution_id, idx, item, first)"
-        " values ('', 0, %s, 0, 0, true)",
-        (execution,),
-    )
+    hint(world, execution, 0, 0)
 
     assert take(queue).leases == []
-    assert ask(world, "select 1 from noetl.begun") == []
+    assert ask(world, "select 1 from noetl.ready") == []
 
 
 def test_what_is_handed_back_keeps_what_was_known_of_it(world: InPostgres) -> None:

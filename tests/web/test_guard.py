@@ -139,5 +139,6 @@ def test_health_and_numbers_are_told(site: Site) -> None:
     assert json.loads(site.client.get("/health").text) == {"status": "ok"}
     assert numbers['noetl_executions{status="running"}'] == "1"
     assert numbers['noetl_queue_depth{queue=""}'] == "1"
+    assert numbers["noetl_flushes_total"] == "0"
     assert numbers["noetl_workers_alive"] == "0"
     assert site.get("/api/workers") == []

@@ -58,9 +58,15 @@ def test_a_step_in_doubt_does_not_keep_workers_but_one_that_runs_does(shop: Shop
     shop.run(ONE % "")
     number = shop.start(ONE % "")
     shop.records.connection.execute("delete from noetl.ready")
-    shop.records.connection.execute("insert into noetl.begun values (%s)", [number])
-    put = "update noetl.step set state = %s where execution_id = %s and state = 1"
-    shop.records.connection.execute(put, [2, number])
+    shop.records.connection.execute(
+        "with leased as (update noetl.step set state = 2, owner = 77"
+        "   where execution_id = %s and state = 1 returning *),"
+        " at_work as (insert into noetl.worker (id, epoch, plan_format, pools, host, boot, pid)"
+        "   values (77, 1, 1, '{}', 'other', 'other', 1))"
+        " insert into noetl.held (worker, execs, idxs, items)"
+        " select 77, array[execution_id], array[idx], array[item] from leased",
+        [number],
+    )
     running = drained(shop)
 
     shop.records.connection.execute("update noetl.step set state = 10 where state = 2")

@@ -1,5 +1,10 @@
 """Doing the same for each of many things."""
 
+from noetl_mcp.broker.desk import By, Desk
+from noetl_mcp.broker.retry import retry
+from noetl_mcp.playbook.node import Json
+from noetl_mcp.tasks.calls import Call, Failed
+from tests.broker.desks import work_off
 from tests.worker.shop import Shop
 
 
@@ -135,3 +140,23 @@ def test_a_large_collection_is_stored_once(shop: Shop) -> None:
     done = shop.run(text, {"many": ["a" * 50_000, "b" * 50_000]})
 
     assert done.result == [{"n": 50_000}, {"n": 50_000}]
+
+
+def test_a_failed_iterator_keeps_its_items_for_a_retry(shop: Shop) -> None:
+    async def unlucky(call: Call) -> Json:
+        if call.input == {"x": 3} and not lucky:
+            raise Failed("unlucky", "not now")
+        return {}
+
+    lucky: list[bool] = []
+    shop.echo.answer = unlucky
+    done = shop.run(book('collection: "{{ workload.xs }}"', '{type: echo, data: {x: "{{ x }}"}}'))
+    connection = shop.records.connection
+    connection.execute("delete from noetl.event")  # as when its day is taken away
+
+    lucky.append(True)
+    retry(Desk(connection), done.id, by=By("ann", "tests"))
+
+    assert work_off(shop, done.id) == "completed"
+    asked = [call.input for call in shop.echo.calls]
+    assert asked == [{"x": x} for x in (5, 3, 3, 4, 1, 2)]

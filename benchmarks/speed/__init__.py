@@ -1,0 +1,1 @@
+"""The cases of `benchmarks/engine.py`, and what they stand on."""

@@ -1,0 +1,54 @@
+"""Who works along on the embedded server leaves soon after the own execution is over."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.embedded.test_commands import new_home
+from tests.faults.judge import Judge
+
+HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\n"
+QUICK = HEAD + (
+    "metadata: {name: q, path: tests/q}\nworkflow:\n  - {step: start, next: [a]}\n"
+    "  - {step: a, type: wait, wait: {for: 2s}, next: [end]}\n  - {step: end, result: {n: 1}}\n"
+)
+SLOW = HEAD + (
+    "metadata: {name: s, path: tests/s}\nworkflow:\n  - {step: start, next: [w]}\n"
+    "  - {step: w, type: http, method: POST, url: 'URL/w/1/w/?wait=40000', confirm: true}\n"
+)
+
+
+@pytest.mark.slow
+def test_a_write_of_another_execution_keeps_nobody_for_long(tmp_path: Path) -> None:
+    quick, slow = tmp_path / "quick.yaml", tmp_path / "slow.yaml"
+    quick.write_text(QUICK)
+    with Judge() as judge, new_home() as home:
+        slow.write_text(SLOW.replace("URL", judge.url))
+        said = {name: one for name, one in os.environ.items() if not name.startswith("NOETL_")}
+        said["NOETL_HOME"] = home
+        command = [sys.executable, "-m", "noetl_mcp", "run"]
+        subprocess.run([*command, str(slow), "--detach"], env=said, check=True, timeout=60)
+
+        with subprocess.Popen(
+            [*command, str(quick)],
+            env=said,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running:
+            assert running.stdout is not None
+            assert running.stderr is not None
+            line = running.stdout.readline() + running.stdout.readline() + running.stdout.readline()
+            told = time.monotonic()
+            code = running.wait(30)
+            left = time.monotonic() - told
+            errors = running.stderr.read()
+
+    assert (json.loads(line), code) == ({"n": 1}, 0)
+    assert "finishing what runs here of other executions" in errors
+    assert 5 < left < 20

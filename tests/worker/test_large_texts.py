@@ -1,0 +1,89 @@
+"""Large values are kept once, apart from the rows that name them."""
+
+from datetime import timedelta
+from typing import Any
+
+from noetl_mcp.broker.desk import Desk
+from noetl_mcp.broker.retention import remove_old
+from noetl_mcp.queue.encode import LARGE
+from noetl_mcp.tasks.calls import Call
+from tests.worker.shop import Done, Shop
+
+
+async def large(call: Call) -> str:
+    return "x" * 100_000
+
+
+def one(step: str) -> str:
+    return f"workflow:\n  - {{step: start, next: [a]}}\n  - {{step: a, {step}}}\n"
+
+
+def told(shop: Shop, done: Done, kind: str) -> list[dict[str, Any]]:
+    rows = shop.records.connection.execute(
+        "select e.data::json from noetl.event e join noetl.event_kind k using (kind)"
+        " where e.execution_id = %s and k.name = %s order by e.id",
+        (done.id, kind),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def test_what_a_step_saves_in_the_log_is_stored_by_digest_when_it_is_large(shop: Shop) -> None:
+    shop.echo.answer = large
+    save = 'save: [{storage: event_log, data: {x: "{{ result }}"}, name: big}, event_log]'
+
+    done = shop.run(one(f"type: echo, {save}"))
+
+    first, second = told(shop, done, "save_completed")
+    assert first["name"] == "big"
+    assert len(shop.records.whole("@" + first["data_ref"])) > LARGE
+    assert second == {"data_ref": str(done.rows["a"][2])[1:]}
+
+
+def test_a_step_without_a_task_stores_a_large_result_by_digest_too(shop: Shop) -> None:
+    done = shop.run(one("type: set, values: {x: \"{{ 'x' * 70000 }}\"}, save: event_log"))
+
+    assert done.steps["a"] == "done"
+    assert str(done.rows["a"][2]).startswith("@")
+    assert told(shop, done, "save_completed") == [{"data_ref": str(done.rows["a"][2])[1:]}]
+
+
+def test_what_a_repeat_gathers_is_stored_by_digest_when_it_is_large(shop: Shop) -> None:
+    async def part(call: Call) -> str:
+        return "x" * 40_000
+
+    shop.echo.answer = part
+
+    done = shop.run(one('type: echo, repeat: {while: "{{ true }}", max: 2, collect: true}'))
+
+    assert str(done.rows["a"][2]).startswith("@")
+
+
+def test_what_was_saved_in_the_log_outlives_its_execution(shop: Shop) -> None:
+    shop.echo.answer = large
+    done = shop.run(one('type: echo, save: {data: {x: "{{ result }}"}}'))
+
+    removed = remove_old(Desk(shop.records.connection), timedelta())
+
+    assert (removed.executions, removed.payloads) == (1, 1)  # the result itself is gone
+    kept = told(shop, done, "save_completed")[0]["data_ref"]
+    assert len(shop.records.whole("@" + kept)) > 100_000
+
+
+def test_a_step_without_a_task_whose_assertion_does_not_hold_fails(shop: Shop) -> None:
+    done = shop.run(one("type: set, values: {x: 1}, assert: {expects: [y]}"))
+
+    assert done.status == "failed"
+    assert done.error is not None
+    assert done.error["code"] == "assert"
+
+
+def test_a_surprise_in_a_step_without_a_task_fails_it(shop: Shop) -> None:
+    many = "\"{{ 'many' }}\""
+
+    done = shop.run(
+        one(f'type: set, values: {{x: 1}}, repeat: {{until: "{{{{ false }}}}", max: {many}}}')
+    )
+
+    assert done.status == "failed"
+    assert done.error is not None
+    assert done.error["code"] == "crash"
