@@ -104,7 +104,7 @@ def chosen(asked: argparse.Namespace) -> dict[str, Case]:
 def machine() -> dict[str, Any]:
     """Say on what was measured, and what else it was doing."""
     return {
-        "python": platform.python_version(),
+        "interpreter": platform.python_version(),
         "cpus": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
     }

@@ -33,7 +33,8 @@ language sql stable as $$
         '"delay":' || delay) || '}'
 $$;
 
--- Lease what waits in a queue. A row there is a hint: the step is asked.
+-- Lease what waits in a queue. A row there is a hint: the step is asked. A long payload is left out,
+-- for it would come with every step of an execution: who does not have it asks for it once.
 create function noetl.take_1(p_worker bigint, p_pool text, p_want integer, p_only bigint[],
                              p_now timestamptz, p_alone boolean, out taken noetl.leased_1)
 language plpgsql as $$
@@ -47,7 +48,7 @@ begin
                          order by rank, id limit p_want for update skip locked);
     else
         v_rows := array(select ctid from noetl.ready
-                         where execution_id = any (p_only) and pool = p_pool
+                         where execution_id = any (p_only) and pool || '' = p_pool
                          order by rank, id limit p_want for update skip locked);
     end if;
     -- What is halted loses its hint, and whoever lifts the halt queues it again. So both lock the
@@ -86,7 +87,7 @@ begin
     select array_agg(l.execution_id), array_agg(l.idx), array_agg(l.item), array_agg(l.lease),
            array_agg(l.attempt), array_agg(l.crashes::integer), array_agg(l.live),
            array_agg(l.before), array_agg(l.lane), array_agg(l.ready_at), array_agg(e.plan_id),
-           array_agg(e.payload),
+           array_agg(case when octet_length(e.payload) <= 8192 then e.payload end),
            array_agg(e.parent_execution is not null or e.pins is not null or e.round > 1
                      or e.key is not null or e.labels is not null or e.priority <> 0
                      or e.outcome <> 0 or e.on_end is not null),
@@ -95,7 +96,8 @@ begin
       into taken.exec, taken.idx, taken.item, taken.lease, taken.attempt, taken.crashes,
            taken.live, taken.before, taken.lane, taken.ready_at, taken.plan, taken.payload,
            taken.special, taken.note, taken.answer, v_ghosts
-      from leased l join noetl.execution e on e.id = l.execution_id
+      from leased l
+     cross join lateral (select * from noetl.execution x where x.id = l.execution_id offset 0) e
      where l.state = 2;
     -- A hint may outlive its step; asking for it must not make one.
     if v_ghosts is not null then
@@ -116,7 +118,7 @@ begin
     for v_lane in
         select l.id, l.pool, l.limits, l.maxes from noetl.lane l
          where cardinality(l.limits) > 0 and split_part(l.pool, '@', -1) = any (p_pools)
-           and exists (select from noetl.ready r where r.pool = p_prefix || l.pool)
+           and (select true from noetl.ready r where r.pool = p_prefix || l.pool limit 1)
          order by l.limits
     loop
         exit when p_want <= 0;
@@ -278,7 +280,7 @@ $$;
 
 create function noetl.flush_1(
     p_worker bigint, p_epoch bigint, p_beat boolean, p_asleep boolean,
-    p_pools text[], p_wants integer[], p_only bigint[], p_alone boolean,
+    p_pools text[], p_wants integer[], p_only bigint[], p_alone boolean, p_relaxed boolean,
     -- with a beat, what this worker holds: what it noted before is forgotten
     b_exec bigint[], b_idx integer[], b_item bigint[],
     -- settled: leased by this worker (lease > 0), or passed through without a lease (lease = 0)
@@ -313,6 +315,7 @@ create function noetl.flush_1(
 ) language plpgsql as $$
 declare
     v_now timestamptz := clock_timestamp();
+    v_took boolean := false;
     v_count integer;
     v_spilled integer := 0;
     v_more integer;
@@ -322,6 +325,10 @@ declare
     v_taken noetl.leased_1;
     v_over_exec bigint[]; v_over_status smallint[]; v_over_result text[]; v_over_error text[];
     v_writing integer[];
+    v_says boolean := not (d_exec is null and t_exec is null and o_exec is null
+                           and f_exec is null and c_exec is null and h_exec is null
+                           and g_exec is null and w_exec is null and r_exec is null
+                           and e_kind is null);
     v_halts boolean;
     v_waiting boolean;
     v_limited boolean;
@@ -331,13 +338,16 @@ declare
     v_pool text;
     s_exec bigint[]; s_idx integer[]; s_item bigint[]; s_lane integer[];
 begin
-    -- The fence: a worker that was given up settles nothing.
+    -- The fence: a worker that was given up settles nothing. One that has nothing to say is only
+    -- looked at; should it lease something, it is fenced then.
     if p_beat then
         update noetl.worker w set beat = w.beat + 1, seen_at = v_now, asleep = p_asleep
          where w.id = p_worker and w.epoch = p_epoch
         returning w.held_from into v_from;
-    else
+    elsif v_says then
         perform from noetl.worker w where w.id = p_worker and w.epoch = p_epoch for share;
+    else
+        perform from noetl.worker w where w.id = p_worker and w.epoch = p_epoch;
     end if;
     if not found then
         raise exception 'fenced' using errcode = 'NE001';
@@ -586,6 +596,7 @@ begin
         continue when p_wants[v_count] <= 0;
         v_taken := noetl.take_1(p_worker, p_pools[v_count], p_wants[v_count], p_only, v_now, false);
         continue when v_taken.exec is null;
+        v_took := true;
         k := case when k.exec is null then v_taken else noetl.both_1(k, v_taken) end;
     end loop;
     -- Names of queues with limits begin with an equals sign. A step that took workers with it is
@@ -596,6 +607,7 @@ begin
     if v_limited and coalesce(p_wants[1], 0) > 0 then
         v_taken := noetl.take_limited_1(p_worker, '', p_pools, p_wants[1], p_only, v_now, false);
         if v_taken.exec is not null then
+            v_took := true;
             k := case when k.exec is null then v_taken else noetl.both_1(k, v_taken) end;
         end if;
     end if;
@@ -616,6 +628,21 @@ begin
                and (p_only is null or r.execution_id = any (p_only)));
     end if;
 
+    if k.exec is not null and not (v_says or p_beat) then
+        perform from noetl.worker w where w.id = p_worker and w.epoch = p_epoch for share;
+        if not found then
+            raise exception 'fenced' using errcode = 'NE001';
+        end if;
+    end if;
+
+    -- What may be lost with the server need not wait for the disk, unless more came of it than its
+    -- worker knew: a lease from a queue, or one of a writing step, which is the intent to write.
+    -- What is lost is the newest, so nothing durable ever rests on it.
+    if p_relaxed and not v_took and not alone_waits
+            and (k.exec is null or not exists (select from noetl.lane l
+                                                where l.id = any (k.lane) and l.writes > 0)) then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
     -- The lease of a writing step is its intent.
     if k.exec is not null then
         v_writing := array(select l.id from noetl.lane l

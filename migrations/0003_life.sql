@@ -125,7 +125,8 @@ begin
 end $$;
 
 -- Second half: hand its steps back. What only reads is ready again; a write is resumed by its note
--- or is in doubt. A step that took two workers with it is done alone, and alone it may be buried.
+-- (its remote job runs on, so it keeps its permits and waits where none is asked for) or is in
+-- doubt. A step that took two workers with it is done alone, and alone it may be buried.
 create function noetl.recover_1(p_worker bigint) returns integer language plpgsql as $$
 declare
     v_now timestamptz := clock_timestamp();
@@ -144,7 +145,7 @@ begin
                     when s.note like '{"armed"%' then 10
                     when s.note like '{"remembered"%' or l.writes in (2, 3, 4) then 1
                     else 10 end::smallint as becomes,
-               l.pool, l.rank,
+               l.pool, l.rank, l.writes,
                (select n.name from noetl.execution e
                   join noetl.plan_step n on n.plan_id = e.plan_id and n.idx = s.idx
                  where e.id = s.execution_id) as name
@@ -155,7 +156,9 @@ begin
           join noetl.lane l on l.id = s.lane),
     judged as (
         select m.*, case when m.becomes = 1 and m.alone and m.crashes >= 2 then 7::smallint
-                         else m.becomes end as state
+                         else m.becomes end as state,
+               m.becomes = 1 and m.answer is null and m.writes > 0
+                   and coalesce(m.note like '{"remembered"%', false) as runs_on
           from mine m),
     put as (
         insert into noetl.step as s (execution_id, idx, item, state, error)
@@ -173,8 +176,9 @@ begin
         returning s.execution_id, s.idx, s.item, s.state, s.crashes, s.attempt, s.error),
     queued as (
         insert into noetl.ready (pool, rank, execution_id, idx, item)
-        select case when p.crashes >= 2 then '!alone' || j.pool else j.pool end, j.rank,
-               p.execution_id, p.idx, p.item
+        select case when p.crashes >= 2 then '!alone' else '' end
+                   || case when j.runs_on then split_part(j.pool, '@', -1) else j.pool end,
+               j.rank, p.execution_id, p.idx, p.item
           from put p join judged j using (execution_id, idx, item)
          where p.state = 1),
     stopped as (
@@ -190,9 +194,10 @@ begin
         select p.execution_id from put p where p.state = 10 on conflict do nothing),
     freed as (
         delete from noetl.permit x
-         where x.worker = p_worker
-           and not exists (select from put p where p.execution_id = x.execution_id
-                              and p.idx = x.idx and p.item = x.item and p.state = 10)),
+         where (x.execution_id, x.idx, x.item) in (
+                   select p.execution_id, p.idx, p.item
+                     from put p join judged j using (execution_id, idx, item)
+                    where p.state = 7 or (p.state = 1 and not j.runs_on))),
     logged as (
         insert into noetl.event (kind, execution_id, idx, item, attempt, worker, data)
         select e.kind, p.execution_id, p.idx, p.item, p.attempt, p_worker,

@@ -96,6 +96,7 @@ def test_broad_excepts_stand_where_a_plugin_can_fail_and_nowhere_else() -> None:
         "noetl_mcp/worker/worker.py",  # a task may raise anything; it becomes an outcome
         "noetl_mcp/worker/rehearsal.py",  # as above
         "noetl_mcp/worker/line.py",  # or the loop would wait for ever for a flush
+        "noetl_mcp/worker/engine.py",  # or a worker that broke would hold its steps for ever
     }
 
     broad = {

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 _TICK = os.sysconf("SC_CLK_TCK")
-_UP_SECONDS = 60.0
+_UP_SECONDS = 120.0
 _STILL_SECONDS = 20.0
 _LOOK = 0.01
 STEPS = 10

@@ -16,7 +16,7 @@ from typing import Any
 
 import uvloop
 
-from noetl_mcp.cli.crew import QUEUED
+from noetl_mcp.cli.crew import FEW_QUEUED, QUEUED
 from noetl_mcp.database import Connection, TupleRow, connect
 from noetl_mcp.tasks.calls import Call
 from noetl_mcp.worker.bench import Bench
@@ -76,7 +76,11 @@ async def _work_off(
     nothing, connections = Nothing(), Connections(dsn)
     import_module("httpx_aiohttp")  # what the first HTTP step would load is not what is measured
     bench = Bench(children=computing or None, more={NOTHING: lambda: nothing})
-    terms = Terms(waiting=slots, computing=QUEUED * computing if computing else 16)
+    terms = Terms(
+        waiting=slots,
+        computing=QUEUED * computing if computing else 16,
+        least_computing=FEW_QUEUED * computing if computing else None,
+    )
     worker = Worker(Equipment(connections.open, SPECS, bench.task, Path(lives), terms=terms))
     bench.task("http")
     with connect(dsn, application_name="bench look") as look:

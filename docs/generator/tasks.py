@@ -60,7 +60,7 @@ of it but this:
 - steps and resources of the types {types}, and turns. Such a step fails with the code
   `no-such-task` before anything is sent, and is not tried again. What stands here about their
   results and outcomes is what they will keep to.
-- `durability: relaxed` of a playbook, which is as strict as any; `expose: mcp`.
+- `expose: mcp`.
 """
 NOT_YET = ("jsonrpc", "mcp", "revit", "rhino", "floorplan", "shell", "transfer")
 """Types that have a spec and no plugin."""

@@ -87,6 +87,8 @@ class Node:
     """The settings as a task takes them, where nothing in them is a template."""
     rendered: Any = None
     """All that its task is given, where nothing in it is a template."""
+    relaxed: bool = False
+    """Whether what came of it may be lost with the server: then it is done again."""
     straight: int | None = None
     """The only step that follows, without a question, and that waits for nothing else."""
 
@@ -198,6 +200,7 @@ class Program:
             care=trees,
             lane=_lane(step, writes, self.plan["options"]),
             bare=step["type"] in ("router", "sequence"),
+            relaxed=self.plan["options"].get("durability") == "relaxed" and not writes,
         )
 
     def _connect(self, edges: Sequence[Mapping[str, Any]]) -> None:

@@ -24,8 +24,8 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-QUEUED = 4
-"""So many computing steps are held for each that computes: what they say is said together."""
+QUEUED, FEW_QUEUED = 16, 2
+"""So many computing steps are held for each that computes, while they are quick and while slow."""
 
 
 def queues(pools: tuple[str, ...]) -> tuple[str, ...]:
@@ -51,7 +51,12 @@ async def working(
     children = computing or max(2, cores())
     saved = home.settings.home / "saves.duckdb"
     bench = Bench(folders=home.settings.files, children=children, saved=saved)
-    terms = Terms(pools=queues(pools), only=only, computing=QUEUED * children)
+    terms = Terms(
+        pools=queues(pools),
+        only=only,
+        computing=QUEUED * children,
+        least_computing=FEW_QUEUED * children,
+    )
     lives = Lives(
         equipment(home, bench.task, terms=terms, seal=seal, name=name),
         grace=grace or Grace(),

@@ -211,6 +211,19 @@ class Flush:
     released: list[tuple[int, int, int]] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
 
+    relaxed: int = 0
+    """How many of the settled steps may be lost with the server: they would be done again."""
+
+    @property
+    def may_be_lost(self) -> bool:
+        """Whether all of it may be: no other step, no end, nothing that somebody else waits for."""
+        if self.relaxed != len(self.settled) or self.over or self.halts:
+            return False
+        if self.arrived or self.awaited or self.opened or self.released:
+            return False
+        ours = {one.execution_id for one in self.settled}
+        return all(one.execution_id in ours for one in self.told)
+
     def __bool__(self) -> bool:
         return bool(self.settled or self.told or self.tokens or self.over or self.arrived)
 

@@ -71,7 +71,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[int, _Encode], ...]], ...] = (
 )
 _HEAD_TYPES = (
     *(INT8, INT8, BOOL, BOOL),
-    *(ARRAY_OF[TEXT], ARRAY_OF[INT4], ARRAY_OF[INT8], BOOL),
+    *(ARRAY_OF[TEXT], ARRAY_OF[INT4], ARRAY_OF[INT8], BOOL, BOOL),
     *(ARRAY_OF[INT8], ARRAY_OF[INT4], ARRAY_OF[INT8]),
 )
 _TYPES = (*_HEAD_TYPES, *(oid for _, group in _GROUPS for oid, _ in group))
@@ -107,6 +107,7 @@ class PostgresQueue:
             array(INT4, wish.wants),
             None if wish.only is None else array(INT8, wish.only),
             number(BOOL, wish.alone),
+            number(BOOL, flush.relaxed > 0 and flush.may_be_lost),
             *_noted(wish.holds),
         ]
         for name, group in _GROUPS:

@@ -9,7 +9,7 @@ had closed the kept one meanwhile. Which answers are failures is not decided her
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
@@ -20,13 +20,15 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
-from httpx_aiohttp import AiohttpTransport
 
 from noetl_mcp import __version__
 from noetl_mcp.wire.connections import (
     TRIP,
     TROUBLE,
+    Transport,
     Trip,
+    limits,
+    pieces,
     tls,
     told,
     transport,
@@ -64,7 +66,7 @@ class Client:
     def __init__(self, *, env_proxies: bool = False) -> None:
         self._env_proxies = env_proxies
         self._contexts: dict[Way, ssl.SSLContext] = {}
-        self._transports: dict[tuple[Way, bool, bool], AiohttpTransport] = {}
+        self._transports: dict[tuple[Way, bool, bool], Transport] = {}
 
     async def send(
         self, request: Request, *, write: bool, may_send: Callable[[], None] | None = None
@@ -115,27 +117,20 @@ class Client:
         return await self._exchange(request, trip, own=True)
 
     async def _exchange(self, request: Request, trip: Trip, *, own: bool) -> Answer:
-        way = self._transport(request, own=own)
-        with ExitStack() as files:
-            asked = _asked(request, files)
-            trip.url = _spelt(asked.url)
-            token = TRIP.set(trip)
-            try:
-                response = await way.handle_async_request(asked)
-                trip.status = response.status_code
-                headers = _by_name(response.headers.raw)
-                try:
-                    body = await _body(response, headers, request)
-                finally:
-                    await response.aclose()
-            except TROUBLE as error:
-                raise told(error, trip, _what(request)) from None
-            finally:
-                TRIP.reset(token)
+        way, url = self._transport(request, own=own), _url(request.url)
+        is_small = not request.parts and len(request.content) < _LARGE
+        trip.url = _spelt(url)
+        token = TRIP.set(trip)
+        try:
+            headers, body = await (_small if is_small else _large)(way, url, request, trip)
+        except TROUBLE as error:
+            raise told(error, trip, _what(request)) from None
+        finally:
+            TRIP.reset(token)
         elapsed = round(perf_counter() - trip.began, 6)
-        return Answer(response.status_code, headers, body, trip.url, elapsed)
+        return Answer(trip.status or 0, headers, body, trip.url, elapsed)
 
-    def _transport(self, request: Request, *, own: bool) -> AiohttpTransport:
+    def _transport(self, request: Request, *, own: bool) -> Transport:
         """Return the transport for a way; certificates are loaded once, and only for TLS."""
         way = request.way
         if self._env_proxies and way.proxy is None:
@@ -179,9 +174,40 @@ def _with_login(request: Request) -> Request:
     return replace(request, url=url, headers=(*request.headers, ("Authorization", known)))
 
 
-def _asked(request: Request, files: ExitStack) -> httpx.Request:
+async def _small(
+    way: Transport, url: httpx.URL, request: Request, trip: Trip
+) -> tuple[dict[str, str], bytes]:
+    """Exchange a request whose body is at hand and short, past httpx."""
+    may_take = limits(request.connect_timeout, request.silence)
+    asked = [(name.decode(), value.decode()) for name, value in _headers(request)]
+    response = await way.ask(request.method, trip.url, asked, request.content, may_take)
+    trip.status = response.status
+    try:
+        headers = _by_name(response.raw_headers)
+        return headers, await _body(pieces(response), headers, request, response.status)
+    finally:
+        await response.__aexit__(None, None, None)
+
+
+async def _large(
+    way: Transport, url: httpx.URL, request: Request, trip: Trip
+) -> tuple[dict[str, str], bytes]:
+    """Exchange a request with a long body, or one of several parts."""
+    with ExitStack() as files:
+        response = await way.handle_async_request(_asked(request, url, files))
+        trip.status = response.status_code
+        try:
+            headers = _by_name(response.headers.raw)
+            assert isinstance(response.stream, AsyncIterable)
+            body = await _body(response.stream, headers, request, response.status_code)
+            return headers, body
+        finally:
+            await response.aclose()
+
+
+def _asked(request: Request, url: httpx.URL, files: ExitStack) -> httpx.Request:
     """Make httpx's request of ours; refuse what would break the protocol."""
-    url, headers = _url(request.url), _headers(request)
+    headers = _headers(request)
     timeout = httpx.Timeout(None, read=request.silence, pool=request.connect_timeout)
     extensions = {"timeout": timeout.as_dict()}
     if request.parts:
@@ -195,10 +221,8 @@ def _asked(request: Request, files: ExitStack) -> httpx.Request:
     body = httpx.ByteStream(request.content)
     asked = httpx.Request(request.method, url, headers=headers, stream=body, extensions=extensions)
     asked.headers.encoding = "utf-8"  # else it is guessed anew for each header
-    if len(request.content) < _LARGE:
-        asked.read()
-    else:  # a large one goes out as a stream; aiohttp warns of one in memory
-        asked.headers["Content-Length"] = str(len(request.content))
+    # It goes out as a stream; aiohttp warns of a large one in memory.
+    asked.headers["Content-Length"] = str(len(request.content))
     return asked
 
 
@@ -242,7 +266,7 @@ def _opened(content: bytes | Path, files: ExitStack) -> bytes | IO[bytes]:
         raise Refused("bad-file", f"cannot read {content}: {error.strerror}") from None
 
 
-def _by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+def _by_name(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     found = dict[str, str]()
     for name, value in raw:
         key, text = name.decode("latin-1").lower(), _text(value)
@@ -257,18 +281,19 @@ def _text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-async def _body(response: httpx.Response, headers: dict[str, str], request: Request) -> bytes:
+async def _body(
+    stream: AsyncIterable[bytes], headers: dict[str, str], request: Request, status: int
+) -> bytes:
     """Read the body, packed and unpacked, up to the bound."""
     most, length = request.max_bytes, headers.get("content-length", "")
     if request.method != "HEAD" and length.isdecimal() and int(length) > most:
-        raise _too_large(request, response)
+        raise _too_large(request, status)
     pieces, size = list[bytes](), 0
-    assert isinstance(response.stream, AsyncIterable)
-    async for piece in response.stream:
+    async for piece in stream:
         pieces.append(piece)
         size += len(piece)
         if size > most:
-            raise _too_large(request, response)
+            raise _too_large(request, status)
     body = b"".join(pieces)
     codings = headers.get("content-encoding")
     if not codings or not body:
@@ -276,15 +301,15 @@ async def _body(response: httpx.Response, headers: dict[str, str], request: Requ
     try:
         return unpack(body, codings, most)
     except TooLong:
-        raise _too_large(request, response) from None
+        raise _too_large(request, status) from None
     except ValueError as broken:
         words = f"{_what(request)}: the answer cannot be unpacked: {broken}"
-        raise Garbled(words, status=response.status_code) from None
+        raise Garbled(words, status=status) from None
 
 
-def _too_large(request: Request, response: httpx.Response) -> TooLarge:
+def _too_large(request: Request, status: int) -> TooLarge:
     words = f"{_what(request)}: the answer has more than {request.max_bytes} bytes"
-    return TooLarge(words, status=response.status_code)
+    return TooLarge(words, status=status)
 
 
 def _what(request: Request) -> str:

@@ -6,8 +6,9 @@ request is written into its `Trip`, and from there `told` makes the one error th
 
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextvars import ContextVar
+from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 from weakref import WeakSet
 
@@ -17,6 +18,7 @@ from aiohttp.client_reqrep import ClientRequest, ClientResponse
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
 from httpx_aiohttp import AiohttpTransport
+from multidict import CIMultiDict
 from yarl import URL
 
 from noetl_mcp.wire.exchange import Lost, NotSent, Refused, TimedOut, Unanswered, Way, basic
@@ -112,7 +114,52 @@ async def _only_once(
         raise _Dropped from lost
 
 
-def transport(context: ssl.SSLContext, proxy: str | None, *, own: bool) -> AiohttpTransport:
+class Transport(AiohttpTransport):
+    """httpx-aiohttp, and the way past it for small requests.
+
+    Its requests, answers and header maps cost as much as sending does, and a small request needs
+    none of them.
+    """
+
+    async def ask(
+        self,
+        method: str,
+        url: str,
+        headers: Sequence[tuple[str, str]],
+        content: bytes,
+        limits: aiohttp.ClientTimeout,
+    ) -> ClientResponse:
+        """Send a request whose body is at hand; return the answer before its body is read."""
+        session, proxy = self.client, self.proxy
+        if not isinstance(session, aiohttp.ClientSession):
+            session = self.client = self.get_client()
+        return await session.request(
+            method,
+            URL(url, encoded=True),
+            headers=CIMultiDict(headers),
+            data=content or None,
+            allow_redirects=False,
+            auto_decompress=False,
+            compress=False,
+            timeout=limits,
+            proxy=None if proxy is None else str(proxy.url),
+            proxy_headers=None if proxy is None else proxy.headers,
+        )
+
+
+async def pieces(response: ClientResponse) -> AsyncIterator[bytes]:
+    """Yield the body as it comes."""
+    while not response.content.at_eof():
+        yield await response.content.readany()
+
+
+@lru_cache(maxsize=64)
+def limits(connect: float, silence: float | None) -> aiohttp.ClientTimeout:
+    """Return how long a connection, and each further byte, may take."""
+    return aiohttp.ClientTimeout(connect=connect, sock_read=silence)
+
+
+def transport(context: ssl.SSLContext, proxy: str | None, *, own: bool) -> Transport:
     """Return a transport whose connections are kept for later, or are each request's own."""
 
     def session() -> aiohttp.ClientSession:
@@ -125,7 +172,7 @@ def transport(context: ssl.SSLContext, proxy: str | None, *, own: bool) -> Aioht
             max_field_size=_LONGEST_HEADER,
         )
 
-    return AiohttpTransport(
+    return Transport(
         verify=context, client=session, proxy=_proxy(proxy) if proxy is not None else None
     )
 
@@ -223,4 +270,15 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else error.strerror or "no reason given"
 
 
-__all__ = ["TRIP", "TROUBLE", "Trip", "tls", "told", "transport", "trusts_nobody"]
+__all__ = [
+    "TRIP",
+    "TROUBLE",
+    "Transport",
+    "Trip",
+    "limits",
+    "pieces",
+    "tls",
+    "told",
+    "transport",
+    "trusts_nobody",
+]

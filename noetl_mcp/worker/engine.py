@@ -6,6 +6,7 @@ grows with the load and shrinks to one step when idle. Knows no task and no temp
 
 import asyncio
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -21,6 +22,7 @@ from noetl_mcp.queue.lease import (
 )
 from noetl_mcp.worker.line import Line, Regained
 from noetl_mcp.worker.outbox import Key, Outbox, Slots
+from noetl_mcp.worker.pace import Pace
 
 BEATS = 8
 """So often a worker beats while its lease runs; so often another must see the same beat."""
@@ -46,6 +48,8 @@ class Terms:
     lease: timedelta = timedelta(seconds=15)
     waiting: int = 1_000
     computing: int = 16
+    least_computing: int | None = None
+    """So few are held where they take long; as many as `computing` at any pace when missing."""
     pools: tuple[str, ...] = ("", "~")
     only: tuple[int, ...] | None = None
     """Lease nothing but these executions and their children."""
@@ -53,6 +57,16 @@ class Terms:
 
 class GivenUp(Exception):
     """Others have given this worker up; it must begin a new life."""
+
+
+class Broken(Exception):
+    """Something went wrong here that nobody thought of; what it was is the cause."""
+
+    def __init__(self, problem: BaseException) -> None:
+        *_, last = traceback.extract_tb(problem.__traceback__) or [None]
+        place = f" ({last.name}, line {last.lineno})" if last is not None else ""
+        super().__init__(f"a defect: {type(problem).__name__}: {problem}{place}")
+        self.__cause__ = problem
 
 
 @dataclass(eq=False)
@@ -72,6 +86,8 @@ class Engine:
     def __post_init__(self) -> None:
         terms = self.terms
         self.outbox = Outbox(Slots(terms.waiting, terms.computing), terms.pools)
+        least = terms.computing if terms.least_computing is None else terms.least_computing
+        self._pace = Pace(least, terms.computing, time.monotonic())
         self.only = None if terms.only is None else list(terms.only)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._flushing = False
@@ -131,7 +147,9 @@ class Engine:
             if held is None:
                 return
             self.outbox.held -= not held.computes
-            self.outbox.computing -= held.computes
+            if held.computes:
+                self.outbox.computing -= 1
+                self._pace.done()
             self._suspects -= held.lease.crashes >= SUSPECT
             self.steps += 1
         self.outbox.settle(settled)
@@ -179,6 +197,7 @@ class Engine:
         alone = not self._stopping
         holds = tuple(self.held) if beat else None
         wish = Wish((), (), only, alone, beat or changed, self._asleep, holds)
+        self.outbox.slots.computing = self._pace.look(now)
         flush, wish = self.outbox.take(wish, most=self._most())
         self.line.send(flush, wish, self._answered)
 
@@ -277,7 +296,7 @@ class Engine:
     def broken(self, problem: BaseException) -> None:
         """End this life with what nobody thought of; others take its steps and count a crash."""
         if self._ended is not None and not self._ended.done():
-            self._ended.set_exception(problem)
+            self._ended.set_exception(Broken(problem))
 
     def tasks(self, executions: Iterable[int]) -> list[asyncio.Task[None]]:
         """Return what runs here for executions."""
@@ -293,4 +312,4 @@ class Engine:
         return [key[0] for key in self.held if self.halted.get(key[0]) == Halt.CANCELLED]
 
 
-__all__ = ["BEATS", "SUSPECT", "Engine", "GivenUp", "Held", "Terms"]
+__all__ = ["BEATS", "SUSPECT", "Broken", "Engine", "GivenUp", "Held", "Terms"]

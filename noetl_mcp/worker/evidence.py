@@ -13,6 +13,8 @@ from noetl_mcp.queue.lease import Lease, Settled, State
 from noetl_mcp.worker.mending import LEASE_LOST, answer_of
 
 SQL = statements(__file__, "evidence.sql")
+ITERATION = 25
+"""A round of a repeated step is over, so it was sent."""
 
 
 class Known(NamedTuple):
@@ -35,7 +37,7 @@ def evidence(settled: Iterable[Settled], unbegun: Iterable[Lease]) -> list[Known
             found.append(Known(*row[:3], row.lease, None))
         elif row.state in (State.DONE, State.FAILED):
             found.append(Known(*row[:3], row.lease, answer_of(row)))
-        elif row.state == State.RETRYING or row.kind == LEASE_LOST:
+        elif row.kind == LEASE_LOST or (row.state == State.RETRYING and row.kind != ITERATION):
             found.append(Known(*row[:3], row.lease, None))
     return found
 

@@ -6,19 +6,17 @@ at once, or after a pause that grows. Builds nothing and talks to no broker.
 
 import asyncio
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.queue.lease import BadValue, Flush, Flushed, Lost, Stale
-from noetl_mcp.worker.engine import GivenUp, Held
+from noetl_mcp.worker.engine import Broken, GivenUp, Held
 from noetl_mcp.worker.hints import HALT
 from noetl_mcp.worker.worker import Equipment, Worker
 
-_ENDS_A_LIFE = (GivenUp, Error, NotReachable, Lost, Stale, BadValue)
+_ENDS_A_LIFE = (GivenUp, Broken, Error, NotReachable, Lost, Stale, BadValue)
 _SOONEST, _LATEST = 0.05, 5.0
 _LOOK = 0.05
 
@@ -48,6 +46,7 @@ class Lives:
         """Called with the workers that slept while there was work; only where nobody else does."""
         self._worker: Worker | None = None
         self._leaving: float | None = None
+        self._leaves = asyncio.Event()
         self._hurried = False
         self.begun = 0
 
@@ -62,8 +61,6 @@ class Lives:
             except _ENDS_A_LIFE as problem:
                 why = str(problem).partition("\n")[0]
                 self._told(f"a new life begins: {why}")
-            except Exception as problem:  # noqa: BLE001 - a process without a life helps nobody
-                self._told(f"a new life begins, after a defect: {_where(problem)}")
             finally:
                 self._worker = None
                 patrol.cancel()
@@ -112,6 +109,7 @@ class Lives:
         """Take no more; go when what runs is over or was handed back."""
         self._grace = grace or self._grace
         self._leaving = self._leaving or time.monotonic()
+        self._leaves.set()
         if self._worker is not None:
             self._worker.engine.stop()
 
@@ -123,6 +121,7 @@ class Lives:
     async def _patrol(self) -> None:
         """Once leaving, stop what takes too long: reading steps first, writing ones last."""
         stopped: set[asyncio.Task[None]] = set()
+        await self._leaves.wait()
         while True:
             await asyncio.sleep(_LOOK)
             worker, since = self._worker, self._leaving
@@ -136,13 +135,6 @@ class Lives:
                 if held.task is not None and is_late and held.task not in stopped:
                     stopped.add(held.task)
                     held.task.cancel()
-
-
-def _where(problem: BaseException) -> str:
-    """Return what went wrong, and the line that did."""
-    *_, last = traceback.extract_tb(problem.__traceback__) or [None]
-    place = f" ({Path(last.filename).name}:{last.lineno})" if last is not None else ""
-    return f"{type(problem).__name__}: {problem}{place}"
 
 
 def _writes(worker: Worker, held: Held) -> bool:

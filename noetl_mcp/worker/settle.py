@@ -237,6 +237,8 @@ class Settler:
         extra = encode(routed.extra) if routed is not None and routed.extra else None
         lease = work.lease
         self._release(work)
+        if work.node.relaxed:
+            self.engine.outbox.flush.relaxed += 1
         self.engine.settle(
             Settled(
                 lease.execution_id,
@@ -286,6 +288,8 @@ class Settler:
             is_done = passed.state == State.DONE
             known = Known("done" if is_done else "skipped", passed.result)
             run.remember(passed.node.idx, item, Left(known, passed.extra))
+            if passed.node.relaxed:
+                self.engine.outbox.flush.relaxed += 1
             self.engine.outbox.settle(
                 Settled(
                     run.id,

@@ -110,7 +110,7 @@ class Storm:
             if standing[0] == 0:
                 self.crew.rouse(everybody=True)
                 return True
-            if standing != last:
+            if standing != last or now < end:  # in a storm it may be that nobody gets anywhere
                 moved, last = now, standing
             if now - moved > stuck:
                 return False

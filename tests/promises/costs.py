@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from noetl_mcp.database import Connection, TupleRow
-from noetl_mcp.queue.lease import Flush, Flushed, Wish
+from noetl_mcp.queue.lease import Flush, Flushed, Lease, Wish
 from noetl_mcp.queue.postgres import PostgresQueue
 
 _NAME, _EXPLAINED = b"noetl_flush", b"explained"
@@ -21,8 +21,16 @@ _EXPLAIN = b"explain (analyze, buffers, timing off, format json) "
 class Explained(PostgresQueue):
     """A worker that has each of its flushes explained, and asks afterwards what it holds."""
 
-    def __init__(self, connection: Connection[TupleRow], worker: int, epoch: int) -> None:
+    def __init__(
+        self,
+        connection: Connection[TupleRow],
+        worker: int,
+        epoch: int,
+        *,
+        beside: Connection[TupleRow],
+    ) -> None:
         super().__init__(connection, worker, epoch)
+        self._beside = beside
         self._asked = self._ask
         self._ask: Any = self
         self.pages = 0
@@ -51,6 +59,14 @@ class Explained(PostgresQueue):
             return super().flush(flush, wish)
         except _Told:
             return Flushed(self.held())
+
+    def held(self) -> list[Lease]:
+        """Return what this worker holds; asked in another session, as after a loss."""
+        own, self.connection = self.connection, self._beside
+        try:
+            return super().held()
+        finally:
+            self.connection = own
 
 
 class _Told(Exception):

@@ -276,19 +276,12 @@ def test_only_what_was_answered_or_never_sent_is_evidence() -> None:
     assert evidence([done, back], []) == [Known(1, 2, 0, 3, "1"), Known(1, 2, 0, 3, None)]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a round of a repeated write that was done is told as not sent, and sent again",
-)
 def test_a_round_of_a_repeated_write_that_was_done_is_no_evidence_of_the_contrary() -> None:
     done_and_to_be_repeated = row(State.RETRYING, Kind.ITERATION)
 
     assert evidence([done_and_to_be_repeated], []) == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the permit of a step whose remote job runs on is freed with its worker"
-)
 def test_the_permit_of_a_remote_job_is_not_freed_with_its_worker(world: InPostgres) -> None:
     here = lane(world, WRITES, limit="revit")
     first, second = world.start((0, here)), world.start((0, here))

@@ -7,6 +7,7 @@ from noetl_mcp.queue.lease import Status
 from noetl_mcp.worker.calling import Rules
 from noetl_mcp.worker.engine import Terms
 from noetl_mcp.worker.hints import HALT, WAKE
+from noetl_mcp.worker.life import given_up
 from noetl_mcp.worker.lives import Grace, Lives
 from noetl_mcp.worker.worker import Equipment
 from tests.worker.shop import Shop
@@ -48,9 +49,7 @@ def test_a_worker_that_was_given_up_begins_a_new_life_and_works_on(shop: Shop) -
     async def work() -> tuple[int | None, int | None]:
         async with living(shop) as lives:
             first = lives.number
-            shop.records.connection.execute(
-                "select noetl.give_up_1(%s, null), noetl.recover_1(%s)", [first, first]
-            )
+            await shop.until(lambda: given_up(shop.records.connection, first or 0, None)[0])
             number = shop.start(QUICK)
             lives.hear(WAKE, "")
             await shop.until(lambda: shop.status(number) == Status.COMPLETED)
