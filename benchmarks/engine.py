@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from speed import calls, growth, peers, quiet, rates, submit
+from speed.books import NOTHING
 from speed.crew import within
 from speed.server import Server, server
 
@@ -37,6 +38,8 @@ class Case(NamedTuple):
 CASES = {
     "chain": Case(rates.chains, 600),
     "single": Case(rates.singles, 600),
+    "chain-of-tasks": Case(partial(rates.chains, kind=NOTHING), 600),
+    "single-task": Case(partial(rates.singles, kind=NOTHING), 600),
     "lone": Case(rates.lone, 120),
     "python": Case(rates.programs, 300),
     "http": Case(calls.calls, 300),

@@ -329,8 +329,6 @@ declare
                            and f_exec is null and c_exec is null and h_exec is null
                            and g_exec is null and w_exec is null and r_exec is null
                            and e_kind is null);
-    v_halts boolean;
-    v_waiting boolean;
     v_limited boolean;
     v_from bigint;
     v_held bigint;
@@ -354,9 +352,7 @@ begin
     end if;
 
     halted := '{}'; halted_kind := '{}';
-    select exists (select from noetl.halt), exists (select from noetl.waiting)
-      into v_halts, v_waiting;
-    if v_halts and cardinality(d_exec) > 0 then
+    if cardinality(d_exec) > 0 and exists (select from noetl.halt) then
         select coalesce(array_agg(h.execution_id), '{}'), coalesce(array_agg(h.kind), '{}')
           into halted, halted_kind
           from (select execution_id, kind from noetl.halt
@@ -544,11 +540,15 @@ begin
             returning x.id, x.status, x.result, x.error)
         select array_agg(id), array_agg(status), array_agg(result), array_agg(error)
           into v_over_exec, v_over_status, v_over_result, v_over_error from over;
-        if v_waiting or d_state && '{8,9,10}' then
+        -- Tables that are nearly always empty; asked now, for something may have come meanwhile.
+        if exists (select from noetl.waiting) then
             delete from noetl.waiting where execution_id = any (c_exec);
         end if;
-        if exists (select from noetl.halt) then  -- asked again: it may have come meanwhile
+        if exists (select from noetl.halt) then
             delete from noetl.halt where execution_id = any (c_exec);
+        end if;
+        if exists (select from noetl.end_call) then
+            perform noetl.ended_1(c_exec);
         end if;
     end if;
 
@@ -560,7 +560,7 @@ begin
         on conflict (execution_id) do update
            set kind = excluded.kind, reason = excluded.reason
          where noetl.halt.kind < excluded.kind;
-        halted := halted || h_exec; halted_kind := halted_kind || h_kind; v_halts := true;
+        halted := halted || h_exec; halted_kind := halted_kind || h_kind;
     end if;
 
     if g_exec is not null or w_exec is not null then

@@ -1,8 +1,21 @@
 -- The life of executions and workers around the hot path.
 
+-- What the log tells of an execution that starts.
+create function noetl.started_1(plan integer, path text, version integer, payload text, key text,
+                                parent bigint, rerun_of bigint, told text) returns text
+language sql stable as $$
+    select '{' || concat_ws(',', '"plan":' || plan, '"path":' || to_json(path),
+        '"version":' || version,
+        case when told is not null then '"payload":' || told
+             when payload like '@%' then '"payload_ref":"' || substr(payload, 2) || '"'
+             else '"payload":' || payload end,
+        '"key":' || to_json(key), '"parent":' || parent, '"rerun_of":' || rerun_of) || '}'
+$$;
+
 -- Start executions, each with the steps that its plan begins with. A key starts one execution for
 -- ever: the second start gives the first one's number. `p_told` is what the log says instead of a
--- payload that holds secrets. Its plans are kept, and go by indexes however small the tables were.
+-- payload that holds secrets. What no execution has is null. Its plans are kept, and go by indexes
+-- however small the tables were.
 create function noetl.start_1(
     p_plan integer[], p_payload text[], p_key text[], p_priority smallint[], p_path text[],
     p_version integer[], p_labels text[], p_pins text[], p_parent_execution bigint[],
@@ -15,7 +28,6 @@ create function noetl.start_1(
 as $$
 declare
     v_now timestamptz := clock_timestamp();
-    v_keyed boolean := exists (select from unnest(p_key) as k (key) where k.key is not null);
     v_made bigint[];
 begin
     ids := array(select nextval('noetl.execution_id')
@@ -24,9 +36,10 @@ begin
         insert into noetl.execution (id, plan_id, payload, key, priority, path, version, labels,
             pins, parent_execution, parent_idx, parent_item, rerun_of, on_end, status, result,
             created_at, ended_at)
-        select ids[x.o], x.plan, x.payload, x.key, x.priority, x.path, x.version, x.labels, x.pins,
+        select ids[x.o], x.plan, x.payload, x.key, coalesce(x.priority, 0), x.path, x.version,
+               x.labels, x.pins,
                x.parent_execution, x.parent_idx, x.parent_item, x.rerun_of, x.on_end,
-               x.over::integer, case when x.over then x.result end, v_now,
+               coalesce(x.over, false)::integer, case when x.over then x.result end, v_now,
                case when x.over then v_now end
           from unnest(p_plan, p_payload, p_key, p_priority, p_path, p_version, p_labels, p_pins,
                       p_parent_execution, p_parent_idx, p_parent_item, p_rerun_of, p_on_end,
@@ -36,7 +49,7 @@ begin
         on conflict (key) where key is not null do nothing
         returning id)
     select coalesce(array_agg(id), '{}') into v_made from made;
-    if v_keyed then
+    if p_key is not null then
         fresh := array(select i = any (v_made) from unnest(ids) with ordinality as x (i, o)
                         order by o);
         ids := array(select case when fresh[x.o] then ids[x.o]
@@ -52,17 +65,21 @@ begin
       from unnest(s_of, s_idx, s_state, s_lane, s_waits, s_toward, s_live, s_result, s_extra)
            as s (of, idx, state, lane, waits, toward, live, result, extra)
      where fresh[s.of];
+    if p_over is null and not s_state && '{3,5}' then
+        insert into noetl.event (kind, execution_id, data)
+        select 1, ids[e.o],
+               noetl.started_1(e.plan, e.path, e.version, e.payload, e.key, e.parent, e.rerun_of,
+                               e.told)
+          from unnest(p_plan, p_path, p_version, p_payload, p_key, p_parent_execution,
+                      p_rerun_of, p_told) with ordinality
+               as e (plan, path, version, payload, key, parent, rerun_of, told, o)
+         where fresh[e.o];
+    else
     insert into noetl.event (kind, execution_id, idx, item, data)
     select x.kind, x.id, x.idx, case when x.idx is not null then 0 end, x.data
       from (select 1::smallint as kind, ids[e.o] as id, null::integer as idx, e.o as o, 0 as n,
-                   '{' || concat_ws(',', '"plan":' || e.plan, '"path":' || to_json(e.path),
-                       '"version":' || e.version,
-                       case when e.told is not null then '"payload":' || e.told
-                            when e.payload like '@%'
-                            then '"payload_ref":"' || substr(e.payload, 2) || '"'
-                            else '"payload":' || e.payload end,
-                       '"key":' || to_json(e.key), '"parent":' || e.parent_execution,
-                       '"rerun_of":' || e.rerun_of) || '}' as data
+                   noetl.started_1(e.plan, e.path, e.version, e.payload, e.key,
+                                   e.parent_execution, e.rerun_of, e.told) as data
               from unnest(p_plan, p_path, p_version, p_payload, p_key, p_parent_execution,
                           p_rerun_of, p_told) with ordinality
                    as e (plan, path, version, payload, key, parent_execution, rerun_of, told, o)
@@ -79,16 +96,27 @@ begin
               from unnest(p_over, p_result) with ordinality as e (over, result, o)
              where e.over and fresh[e.o]
              order by 4, 5) x;
+    end if;
     insert into noetl.ready (pool, rank, execution_id, idx, item)
     select l.pool, l.rank, ids[s.of], s.idx, 0
       from unnest(s_of, s_idx, s_state, s_lane) as s (of, idx, state, lane)
       join noetl.lane l on l.id = s.lane
      where s.state = 1 and fresh[s.of]
      order by s.of;
-    insert into noetl.timer (due, execution_id, idx, item)
-    select v_now + make_interval(secs => t.timeout), ids[t.o], -1, 0
-      from unnest(p_timeout) with ordinality as t (timeout, o)
-     where t.timeout is not null and fresh[t.o];
+    if p_timeout is not null then
+        insert into noetl.timer (due, execution_id, idx, item)
+        select v_now + make_interval(secs => t.timeout), ids[t.o], -1, 0
+          from unnest(p_timeout) with ordinality as t (timeout, o)
+         where t.timeout is not null and fresh[t.o];
+    end if;
+    if cardinality(array_remove(p_on_end, null)) > 0 then
+        insert into noetl.end_call (execution_id, round, url)
+        select ids[x.o], 1, x.url from unnest(p_on_end) with ordinality as x (url, o)
+         where x.url is not null and fresh[x.o];
+        if noetl.ended_1(ids) > 0 then
+            perform pg_notify('noetl_halt', 'on_end');
+        end if;
+    end if;
     perform noetl.wake_1(0, cardinality(ids));
 end $$;
 
@@ -343,6 +371,9 @@ begin
     values (1 + v_x.status, p_exec, noetl.told_1(null, v_x.error, null, null, null, null));
     delete from noetl.halt where execution_id = p_exec;
     delete from noetl.waiting where execution_id = p_exec;
+    if exists (select from noetl.end_call) and noetl.ended_1(array[p_exec]) > 0 then
+        perform pg_notify('noetl_halt', 'on_end');
+    end if;
     if v_x.parent_execution is not null then
         if noetl.meet_1(array[v_x.parent_execution], array[v_x.parent_idx],
                         array[v_x.parent_item], array['{"child":' || p_exec || '}'], null,

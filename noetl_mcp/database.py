@@ -19,6 +19,8 @@ from psycopg import Connection, Cursor, DataError, Error, InterfaceError, Operat
 from psycopg import errors as sql_errors
 from psycopg.abc import ConnDict
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import DiagnosticField
+from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow, dict_row, namedtuple_row, scalar_row, tuple_row
 from psycopg.types.json import Json, Jsonb
 
@@ -43,6 +45,7 @@ __all__ = [
     "migrations",
     "migrations_folder",
     "namedtuple_row",
+    "refused",
     "refuses_its_values",
     "scalar_row",
     "statements",
@@ -130,6 +133,13 @@ def is_lost(error: BaseException) -> bool:
     if isinstance(error, Error) and error.sqlstate:
         return error.sqlstate.startswith(_GONE)
     return isinstance(error, InterfaceError | OperationalError)
+
+
+def refused(answer: PGresult) -> Error:
+    """Return the error in the answer of a call that went past the cursors."""
+    if not answer.error_field(DiagnosticField.SQLSTATE):
+        return OperationalError(answer.get_error_message())  # the connection is gone
+    return sql_errors.error_from_result(answer)
 
 
 def may_be_sent_again(error: BaseException) -> bool:

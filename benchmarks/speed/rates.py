@@ -35,14 +35,14 @@ def rate(
     return found
 
 
-def chains(server: Server, size: float) -> dict[str, Any]:
-    """Ten steps after each other, many at once, two workers."""
-    return rate(server, chain(10), max(1, int(10_000 * size)), 2)
+def chains(server: Server, size: float, *, kind: str = "noop") -> dict[str, Any]:
+    """Ten steps after each other, many at once, two workers: each leased, begun and settled."""
+    return rate(server, chain(10, kind), max(1, int(10_000 * size)), 2)
 
 
-def singles(server: Server, size: float) -> dict[str, Any]:
+def singles(server: Server, size: float, *, kind: str = "noop") -> dict[str, Any]:
     """Executions of one step, as a job queue has them."""
-    return rate(server, chain(1), max(1, int(60_000 * size)), 2)
+    return rate(server, chain(1, kind), max(1, int(60_000 * size)), 2)
 
 
 def programs(server: Server, size: float) -> dict[str, Any]:

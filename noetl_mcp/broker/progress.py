@@ -72,12 +72,12 @@ class Fan(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A line that a step printed, or a retry."""
+    """A line that a step printed, or that is about the whole execution; or a retry."""
 
     id: int
     kind: int
-    idx: int
-    item: int
+    idx: int | None
+    item: int | None
     attempt: int | None
     data: Mapping[str, Any]
 

@@ -3,12 +3,13 @@
 One connection, one call at a time. Decides nothing; texts come out as they were put in.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from noetl_mcp.broker.program import Lane
+from noetl_mcp.broker.start_call import StartCall
 from noetl_mcp.database import Connection, TupleRow, statements
 from noetl_mcp.queue.encode import LARGE, digest
 
@@ -77,6 +78,7 @@ class Records:
 
     def __init__(self, connection: Connection[TupleRow]) -> None:
         self.connection = connection
+        self._start = StartCall(connection)
 
     def _rows(self, name: str, /, **values: Any) -> list[tuple[Any, ...]]:
         return self.connection.execute(SQL[name].encode(), values).fetchall()
@@ -187,35 +189,7 @@ class Records:
 
     def start(self, begins: Sequence[Begin]) -> list[tuple[int, bool]]:
         """Start executions; return the number of each, and whether it is a new one."""
-        steps = [(n, *step) for n, one in enumerate(begins, 1) for step in one.steps]
-        names = ("s_of", "s_idx", "s_state", "s_lane", "s_waits", "s_toward", "s_live", "s_result")
-        columns = list(zip(*steps, strict=True)) or [()] * 9
-        of_steps = {
-            name: list(column) for name, column in zip((*names, "s_extra"), columns, strict=True)
-        }
-        values: Mapping[str, Any] = {
-            "plans": [one.plan for one in begins],
-            "payloads": [one.payload for one in begins],
-            "keys": [one.key for one in begins],
-            "priorities": [one.priority for one in begins],
-            "paths": [one.path for one in begins],
-            "versions": [one.version for one in begins],
-            "labels": [one.labels for one in begins],
-            "pins": [one.pins for one in begins],
-            "parents": [one.parent[0] if one.parent else None for one in begins],
-            "parent_idxs": [one.parent[1] if one.parent else None for one in begins],
-            "parent_items": [one.parent[2] if one.parent else None for one in begins],
-            "reruns": [one.rerun_of for one in begins],
-            "on_ends": [one.on_end for one in begins],
-            "timeouts": [one.timeout for one in begins],
-            "overs": [one.over for one in begins],
-            "results": [one.result for one in begins],
-            "tolds": [one.told for one in begins],
-            "follows": any(one.parent for one in begins),
-            **of_steps,
-        }
-        ids, fresh, _ = self._rows("start", **values)[0]
-        return list(zip(ids, fresh, strict=True))
+        return self._start(begins)
 
 
 def _array(values: Sequence[Any]) -> str:

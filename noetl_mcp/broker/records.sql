@@ -53,19 +53,6 @@ on conflict (digest) do update set created_at = clock_timestamp();
 -- name: payload
 select content from noetl.payload where digest = %(digest)s;
 
--- name: start
--- Children are halted with their parents.
-select ids, fresh,
-       case when %(follows)s then noetl.follow_1(%(parents)s::bigint[], ids, fresh) end
-  from noetl.start_1(
-    %(plans)s, %(payloads)s, %(keys)s, %(priorities)s::smallint[], %(paths)s, %(versions)s,
-    %(labels)s, %(pins)s, %(parents)s::bigint[], %(parent_idxs)s::integer[],
-    %(parent_items)s::bigint[], %(reruns)s::bigint[], %(on_ends)s::text[],
-    %(timeouts)s::double precision[], %(overs)s::boolean[], %(results)s::text[], %(tolds)s::text[],
-    %(s_of)s::integer[],
-    %(s_idx)s::integer[], %(s_state)s::smallint[], %(s_lane)s::integer[], %(s_waits)s::integer[],
-    %(s_toward)s::integer[], %(s_live)s::integer[], %(s_result)s::text[], %(s_extra)s::text[]);
-
 -- name: close
 select said, parent from noetl.close_1(%(id)s, %(idxs)s::integer[], %(lanes)s::integer[]);
 

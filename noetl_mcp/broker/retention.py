@@ -12,7 +12,17 @@ from noetl_mcp.database import statements
 SQL = statements(__file__, "retention.sql")
 BATCH = 500
 _PATIENCE = "30min"  # every reference is looked at once
-_TABLES = ("steps", "signals", "fans", "hints", "timers", "halts", "waiting", "executions")
+_TABLES = (
+    "steps",
+    "signals",
+    "fans",
+    "hints",
+    "timers",
+    "halts",
+    "waiting",
+    "end_calls",
+    "executions",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,9 @@ delete from noetl.halt where execution_id = any(%(ids)s);
 -- name: remove_waiting
 delete from noetl.waiting where execution_id = any(%(ids)s);
 
+-- name: remove_end_calls
+delete from noetl.end_call where execution_id = any(%(ids)s);
+
 -- name: remove_executions
 delete from noetl.execution where id = any(%(ids)s);
 

@@ -109,11 +109,18 @@ on conflict (execution_id, idx, item) do update
    set live = excluded.live, failed = 0, closed = false;
 
 -- name: begin
--- A further round of an execution that is over.
-update noetl.execution
-   set status = 0, outcome = 0, round = round + 1, error = null, result = null, ended_at = null
- where id = %(id)s and status in (2, 3)
-returning round;
+-- A further round of an execution that is over; whoever is to be told of its end is told of this
+-- one, too.
+with begun as (
+    update noetl.execution
+       set status = 0, outcome = 0, round = round + 1, error = null, result = null, ended_at = null
+     where id = %(id)s and status in (2, 3)
+    returning id, round, on_end),
+heard as (
+    insert into noetl.end_call (execution_id, round, url)
+    select b.id, b.round, b.on_end from begun b where b.on_end is not null
+    on conflict do nothing)
+select round from begun;
 
 -- name: mark_waiting
 -- Some of its steps may still wait for something.

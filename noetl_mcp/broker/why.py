@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from noetl_mcp.broker.desk import Desk, word_of
+from noetl_mcp.broker.end_calls import SQL as END_CALLS
+from noetl_mcp.broker.end_calls import place_of
 from noetl_mcp.broker.places import place, written
 from noetl_mcp.broker.program import Node, Program
 from noetl_mcp.broker.recount import Stand, stand_of, undecided
@@ -86,8 +88,7 @@ def why(desk: Desk, execution_id: int, step: str | None = None) -> list[Reason]:
     program = desk.program(context.plan)
     standing = desk.standing(execution_id)
     if step is None and standing.status != Status.RUNNING:
-        says = f"execution {execution_id} is {standing.word}; it waits for nothing"
-        return [Reason(None, "nothing", says, {})]
+        return _after_its_end(desk, execution_id, standing.word)
     halts = desk.ask(SQL, "halt", id=execution_id)
     halt = (halts[0][0], halts[0][1], halts[0][2], halts[0][3]) if halts else None
     look = _Look(desk, execution_id, program, halt, _workers(desk))
@@ -99,6 +100,20 @@ def why(desk: Desk, execution_id: int, step: str | None = None) -> list[Reason]:
     if not any(row.state != State.WAITING for row in rows):
         found += [_waits(look, row) for row in rows]
     return found
+
+
+def _after_its_end(desk: Desk, execution_id: int, word: str) -> list[Reason]:
+    """Say who is still to be told of an end."""
+    says = f"execution {execution_id} is {word}; it waits for nothing"
+    found = []
+    for number, url, due, tries, said in desk.ask(END_CALLS, "waiting", id=execution_id):
+        last = f" after try {tries}{': ' + said if said else ''}" if tries else ""
+        told = (
+            f"execution {execution_id} is {word}; {place_of(url)} is called at {moment(due)}{last}"
+        )
+        more = {"round": number, "tries": tries, "until": moment(due)}
+        found.append(Reason(None, "call", told, more))
+    return found or [Reason(None, "nothing", says, {})]
 
 
 def _workers(desk: Desk) -> list[Up]:

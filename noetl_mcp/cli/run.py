@@ -30,6 +30,7 @@ _FILES = (".yaml", ".yml", ".json")
 @click.option("--inline", is_flag=True, help="Work here, although workers are up.")
 @click.option("--priority", type=click.IntRange(-100, 100), default=0, help="Sooner when higher.")
 @click.option("--label", "labels", multiple=True, metavar="K=V", help="To find it by.")
+@click.option("--on-end", metavar="URL", help="Call this address when it has ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def command(
     playbook: str,
@@ -42,6 +43,7 @@ def command(
     inline: bool,
     priority: int,
     labels: tuple[str, ...],
+    on_end: str | None,
     as_json: bool,
 ) -> None:
     """Run a playbook: a file, which is submitted first, or a path in the catalog.
@@ -54,7 +56,7 @@ def command(
         raise click.UsageError("Standard input cannot give both the playbook and the payload.")
     if detach and (dry_run or inline):
         raise click.UsageError("--detach starts it and works on nothing.")
-    order = _order(sets, payload, key, priority, labels, as_json)
+    order = _order(sets, payload, key, priority, labels, on_end, as_json)
     plan = _check(loaded, order, as_json) if loaded is not None else None
     if dry_run:
         from noetl_mcp.cli.dry_running import dry_run as try_it
@@ -91,12 +93,14 @@ def _order(
     key: str | None,
     priority: int,
     labels: tuple[str, ...],
+    on_end: str | None,
     as_json: bool,
 ) -> "Order":
     from noetl_mcp.starting import Order
 
     if key is not None and not key.strip():
         raise click.UsageError("--id needs a key.")
+    _demand_address(on_end)
     named: dict[str, str] = {}
     for label in labels:
         name, sign, value = label.partition("=")
@@ -104,7 +108,17 @@ def _order(
             raise click.UsageError(f"--label is K=V, not '{label}'.")
         named[name] = value
     values = _payload(payload, as_json) if payload is not None else {}
-    return Order(values, sets, key=key, priority=priority, labels=named)
+    return Order(values, sets, key=key, priority=priority, labels=named, on_end=on_end)
+
+
+def _demand_address(url: str | None) -> None:
+    if url is None:
+        return
+    from noetl_mcp.broker.end_calls import wrong_address
+
+    wrong = wrong_address(url)
+    if wrong is not None:
+        raise click.UsageError(f"--on-end: {wrong}.")
 
 
 def _payload(source: str, as_json: bool) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class Plain:
     def news(self, seen: Seen) -> Iterable[str]:
         """Return lines on what was printed, tried again and ended since the last look."""
         for told in seen.told:
-            name = seen.names.of(told.idx, told.item)
+            name = "noetl" if told.idx is None else seen.names.of(told.idx, told.item or 0)
             if told.kind == _RETRY:
                 yield f"  {name}: {_again(told.data, told.attempt)}"
             else:

@@ -1,4 +1,4 @@
-"""`token create | list | revoke`: who may use the web face from elsewhere."""
+"""`token create | list | revoke | signing-key`: who may use the web face, and how we sign."""
 
 from datetime import timedelta
 
@@ -72,6 +72,20 @@ def revoke(name: str) -> None:
         if not Tokens(connection).revoke(name):
             raise click.ClickException(f"there is no token '{name}' that holds")
     click.echo(f"revoked '{name}'")
+
+
+@command.command("signing-key")
+def signing_key() -> None:
+    """Print the key that signs the calls at the end of executions, for whoever is called.
+
+    It is another one in each database, and opens nothing.
+    """
+    from noetl_mcp.broker.records import Records
+    from noetl_mcp.broker.tokens import signing_key as key_of
+    from noetl_mcp.starting import seal_of
+
+    with opened_home() as home, home.connect("token") as connection:
+        click.echo(key_of(seal_of(Records(connection).seal())))
 
 
 def _duration(text: str | None) -> timedelta | None:

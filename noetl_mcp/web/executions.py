@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from noetl_mcp.broker import listing, show, why
 from noetl_mcp.broker.desk import Desk
+from noetl_mcp.broker.end_calls import wrong_address
 from noetl_mcp.catalog.catalog import Kept
 from noetl_mcp.playbook.load import load
 from noetl_mcp.starting import (
@@ -140,6 +141,10 @@ def order_of(body: Mapping[str, Any]) -> Order:
     key = word(body.get("key"), "key")
     if key is not None and not key.strip():
         raise Fault(400, "wrong-value", "'key' must not be empty")
+    on_end = word(body.get("on_end"), "on_end")
+    wrong = wrong_address(on_end) if on_end is not None else None
+    if wrong is not None:
+        raise Fault(400, "wrong-value", f"'on_end': {wrong}")
     return Order(
         _map(body.get("payload"), "payload"),
         sets or (),
@@ -148,7 +153,7 @@ def order_of(body: Mapping[str, Any]) -> Order:
             body.get("priority", 0), "'priority'", least=LEAST_PRIORITY, most=MOST_PRIORITY
         ),
         labels=labels,
-        on_end=word(body.get("on_end"), "on_end"),
+        on_end=on_end,
     )
 
 

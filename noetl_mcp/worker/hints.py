@@ -16,6 +16,8 @@ from noetl_mcp.database import Connection, Error, NotReachable, TupleRow
 
 WAKE = "noetl_wake"
 HALT = "noetl_halt"
+END = "on_end"
+"""Said on the channel of halts: an address is to be called."""
 _SOONEST, _LATEST = 0.2, 5.0
 
 
@@ -124,4 +126,4 @@ def _ready(files: tuple[int, ...], seconds: float | None) -> list[int]:
     return [one for one, _ in poll.poll(None if seconds is None else seconds * 1000)]
 
 
-__all__ = ["HALT", "WAKE", "Ear", "Hint", "Hints"]
+__all__ = ["END", "HALT", "WAKE", "Ear", "Hint", "Hints"]

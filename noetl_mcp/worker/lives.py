@@ -12,8 +12,9 @@ from datetime import timedelta
 
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.queue.lease import BadValue, Flush, Flushed, Lost, Stale
+from noetl_mcp.worker.calling_off import ITEMS
 from noetl_mcp.worker.engine import Broken, GivenUp, Held
-from noetl_mcp.worker.hints import HALT
+from noetl_mcp.worker.hints import END, HALT
 from noetl_mcp.worker.worker import Equipment, Worker
 
 _ENDS_A_LIFE = (GivenUp, Broken, Error, NotReachable, Lost, Stale, BadValue)
@@ -101,6 +102,10 @@ class Lives:
         if worker is None:
             return
         if channel == HALT:
+            if text == END:
+                worker.tending.end_calls.hint()
+            elif text.startswith(ITEMS):
+                worker.tending.calling_off.hear(text)
             worker.engine.beat()
         elif not text or str(worker.engine.line.worker) in text.split(","):
             worker.engine.wake()

@@ -28,6 +28,7 @@ from noetl_mcp.queue.lease import (
     Told,
 )
 from noetl_mcp.worker.engine import Engine
+from noetl_mcp.worker.outbox import Key
 
 ERRORS = (RenderError, NotJson, SecretLeft)
 
@@ -111,6 +112,8 @@ class Settler:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.called_off: set[tuple[Key, int]] = set()
+        """Items that are stopped because too many others failed: which, and under which lease."""
 
     # Ends
 
@@ -177,6 +180,9 @@ class Settler:
         """A step is tried again, waits for something, or is in doubt."""
         lease = work.lease
         attempt = lease.attempt
+        if kind == Kind.LEASE_LOST and (lease.key, lease.lease) in self.called_off:
+            self._called_off(work)
+            return
         if kind == Kind.LEASE_LOST:
             # Nothing was done: whoever takes it goes on from where this one began.
             attempt -= lease.before != State.PARKED
@@ -333,6 +339,17 @@ class Settler:
         was_passed = any(one.node.idx == last for one in passed)
         if not (failed or node.idx == last or was_passed):
             return
+        self._count_item(work, iterator, failed=failed)
+
+    def _called_off(self, work: Work) -> None:
+        """An item was stopped while it read, and is over with that."""
+        self.called_off.discard((work.lease.key, work.lease.lease))
+        self._settle(work, State.CANCELLED, Kind.CANCELLED, None)
+        if work.node.within is not None:
+            self._count_item(work, work.run.program.nodes[work.node.within], failed=False)
+
+    def _count_item(self, work: Work, iterator: Node, *, failed: bool) -> None:
+        run = work.run
         first = run.program.nodes[run.program.entries_of(iterator)[0]]
         key = (run.id, iterator.idx, work.item // 2_097_152)
         self.engine.outbox.tell(Told(Kind.ITERATION, run.id, iterator.idx, work.item, None, None))

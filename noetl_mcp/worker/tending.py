@@ -1,4 +1,4 @@
-"""What a worker looks after beside its steps: the other workers, what is to be ended, the house.
+"""What a worker looks after beside its steps: the others, what is to be ended, ends to be told.
 
 Begins with what a flush brought; asks through the worker's second connection. Decides nothing about
 steps.
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from noetl_mcp.broker.starts import Starts
 from noetl_mcp.database import Connection, Error, NotReachable, TupleRow
 from noetl_mcp.queue.lease import Flush, Flushed, Halt
+from noetl_mcp.worker.calling_off import CallingOff
+from noetl_mcp.worker.end_calls import EndCalls
 from noetl_mcp.worker.housekeeping import Housekeeping
 from noetl_mcp.worker.life import given_up, note_end
 from noetl_mcp.worker.tally import Tally
@@ -25,6 +27,8 @@ class Tending:
 
     def __init__(self, worker: "Worker") -> None:
         self.worker = worker
+        self.end_calls = EndCalls(worker)
+        self.calling_off = CallingOff(worker)
         self._house = Housekeeping(worker.equipment.keep)
         self._tally = Tally()
         self._losses = 0
@@ -42,6 +46,9 @@ class Tending:
             self._begin(self._keep_house())
         if self._tally.is_due():
             self._begin(self._count())
+        self.end_calls.ticked(flush)
+        if self.calling_off.is_due(flush):
+            self._begin(self._call_off())
         ends = flush.halts or any(kind > Halt.PAUSED for _, kind in flushed.halted)
         close = bool(ends or flushed.closing)
         if flushed.others or close:
@@ -55,6 +62,7 @@ class Tending:
     async def ended(self) -> None:
         """Wait until nothing is being looked after."""
         await asyncio.gather(*self._doing, return_exceptions=True)
+        await self.end_calls.ended()
 
     async def _count(self) -> None:
         with suppress(Error, NotReachable):  # it is added next time
@@ -66,6 +74,10 @@ class Tending:
         line = engine.line
         counts = {"flushes": line.flushes, "steps": engine.steps, "losses": line.losses}
         self._tally.add(connection, counts)
+
+    async def _call_off(self) -> None:
+        with suppress(Error, NotReachable):  # then the items come to their own end
+            await self.calling_off.look()
 
     async def _keep_house(self) -> None:
         with suppress(Error, NotReachable):  # another worker, or the next hour, does it
@@ -120,6 +132,7 @@ class Tending:
                 engine.wake()
             if said == "over":
                 worker.runs.pop(number, None)
+                self.end_calls.hint()
 
     def _close_one(self, number: int, plan: int) -> str:
         records = self.worker.records()

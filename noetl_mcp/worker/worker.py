@@ -263,12 +263,12 @@ class Worker:
     async def _load(self, leases: list[Lease]) -> None:
         """Read what leases need, together, and let them begin."""
         try:
-            await self.ask(self._read, leases)
+            runs = await self.ask(self._read, leases)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the leases are given back
             self._later(leases, f"{type(problem).__name__}: {problem}")
             return
         for lease in leases:
-            run = self.runs.get(lease.execution_id)
+            run = runs.get(lease.execution_id)
             if self._is_over:
                 return
             if run is None:
@@ -294,16 +294,21 @@ class Worker:
             )
             self.engine.settle(settled)
 
-    def _read(self, leases: list[Lease]) -> None:
-        """Read contexts, plans, outcomes and collections; in the thread of the records."""
+    def _read(self, leases: list[Lease]) -> dict[int, Run]:
+        """Read contexts, plans, outcomes and collections; in the thread of the records.
+
+        Returns the very runs that know it all: meanwhile others may have taken their places.
+        """
         records = self.records()
-        unknown = [one.execution_id for one in leases if self._known(one) is None]
+        found = {one.execution_id: self._known(one) for one in leases}
+        unknown = {one.execution_id for one in leases if self._known(one) is None}
         if unknown:
-            for context in records.contexts(set(unknown)).values():
-                self._add(self._made(records, context))
+            for context in records.contexts(unknown).values():
+                found[context.id] = self._add(self._made(records, context))
+        runs = {number: run for number, run in found.items() if run is not None}
         wanted: dict[Key, tuple[Run, int, int]] = {}
         for lease in leases:
-            run = self.runs.get(lease.execution_id)
+            run = runs.get(lease.execution_id)
             if run is None:
                 continue
             node = run.program.nodes[lease.idx]
@@ -311,9 +316,7 @@ class Worker:
             keys += [key for key in run.outer(node, lease.item) if key not in run.collections]
             for idx, item in keys:
                 wanted[run.id, idx, item] = (run, idx, item)
-        if not wanted:
-            return
-        for key, outcome in records.outcomes(list(wanted)).items():
+        for key, outcome in (records.outcomes(list(wanted)) if wanted else {}).items():
             run, idx, item = wanted[key]
             node = run.program.nodes[idx]
             if node.type == "iterator" and outcome.note is not None:
@@ -321,6 +324,7 @@ class Worker:
                 run.collections[idx, item] = (kept["items"], kept["input"])
             whole = None if outcome.result is None else records.whole(outcome.result)
             run.learn(idx, item, outcome, whole)
+        return runs
 
     def _made(self, records: Records, context: Context) -> Run:
         program = self.program(records, context.plan)

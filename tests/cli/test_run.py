@@ -219,6 +219,7 @@ def test_usage_that_cannot_be_meant_is_2(person: Person) -> None:
         ("run", file, "--label", "blue"),
         ("run", file, "--detach", "--inline"),
         ("run", "-", "--payload", "-"),
+        ("run", file, "--on-end", "ftp://a/b"),
         ("serve", "--host", "0.0.0.0", "--port", "0"),
         ("token", "create", "ci", "--lasts", "soon"),
     ):

@@ -26,9 +26,11 @@ def test_a_loop_that_cannot_begin_its_steps_ends_and_holds_none(
     async def work() -> None:
         line = Line(world.connect, queue.worker, queue.epoch)
         line.start()
-        async with asyncio.timeout(20):
-            await Engine(line, Terms(), begin).run()
-        line.stop()
+        try:
+            async with asyncio.timeout(20):
+                await Engine(line, Terms(), begin).run()
+        finally:
+            line.stop()
 
     with pytest.raises(Broken, match="ZeroDivisionError"):
         asyncio.run(work())

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from noetl_mcp.database import connect
 from noetl_mcp.queue.lease import Flush, Flushed, Lease, Lost, State, Wish
 from noetl_mcp.queue.postgres import PostgresQueue
 from noetl_mcp.worker.life import give_up
@@ -94,32 +93,41 @@ def test_notes_of_the_past_are_not_read(world: InPostgres) -> None:
 
 
 class CutOff(PostgresQueue):
-    """Loses the answer of the first flush that leases something."""
+    """Loses the answer of its first flush that leases something."""
 
     is_cut = False
 
     def flush(self, flush: Flush, wish: Wish) -> Flushed:
         said = super().flush(flush, wish)
-        if said.leases and not CutOff.is_cut:
-            CutOff.is_cut = True
+        if said.leases and not self.is_cut:
+            self.is_cut = True
             raise Lost("57P01 cut")
         return said
 
 
-def test_what_came_with_a_lost_answer_stays_noted(
-    world: InPostgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class OnceCutOff(Line):
+    """A line whose first connection is cut off, and no later one."""
+
+    has_begun = False
+
+    def _open(self) -> PostgresQueue:
+        if not self.has_begun:
+            self.has_begun = True
+            self._queue = CutOff(self._connect(), self.worker, self.epoch)
+        return super()._open()
+
+
+def test_what_came_with_a_lost_answer_stays_noted(world: InPostgres) -> None:
     for _ in range(2):
         world.start((0, world.lane()))
     queue = worker(world)
-    CutOff.is_cut = False
-    monkeypatch.setattr("noetl_mcp.worker.line.PostgresQueue", CutOff)
-    line = Line(lambda: connect(world.dsn, application_name="line"), queue.worker, queue.epoch)
+    line = OnceCutOff(world.connect, queue.worker, queue.epoch)
     wish = Wish(("",), (1,), beat=True, holds=())
 
     said = line._carry(Flush(), wish)
     further = line._carry(Flush(), replace(wish, holds=None, beat=False))
 
+    assert line.losses == 1
     assert isinstance(said, Flushed)
     assert isinstance(further, Flushed)
     held: list[Lease] = [*said.leases, *further.leases]

@@ -2,6 +2,7 @@ import httpx
 
 from noetl_mcp.database import connect
 from tests.web.site import ASKING, CALLING, FAILING, HELLO, Site
+from tests.worker.ears import listening
 
 
 def test_an_execution_is_started_worked_off_and_shown(site: Site) -> None:
@@ -13,6 +14,16 @@ def test_an_execution_is_started_worked_off_and_shown(site: Site) -> None:
     assert (shown["status"], shown["result"], shown["labels"]) == ("completed", 7, {"team": "blue"})
     assert [one["name"] for one in shown["steps"]] == ["start", "a", "end"]
     assert site.get(f"/api/executions/{number}/steps/a")["state"] == "done"
+
+
+def test_an_address_is_called_when_the_execution_has_ended(site: Site) -> None:
+    with listening() as ear:
+        number = site.start(HELLO, payload={"n": 7}, on_end=ear.url)
+
+        site.work()
+
+    told = ear.told()
+    assert (told["execution_id"], told["status"], told["result"]) == (number, "completed", 7)
 
 
 def test_the_same_key_gives_the_same_execution(site: Site) -> None:
@@ -160,6 +171,7 @@ def test_what_is_wrong_with_a_request_is_said(site: Site) -> None:
         (client.post("/api/executions", json={"path": "a/b"}), 404, "not-found"),
         (client.post("/api/executions", json={}), 400, "missing"),
         (client.post("/api/executions", json={"path": "a", "priority": 101}), 400, "wrong-value"),
+        (client.post("/api/executions", json={"path": "a", "on_end": "a/b"}), 400, "wrong-value"),
         (client.post("/api/callbacks/nobody", json=1), 404, "not-found"),
     ]
 

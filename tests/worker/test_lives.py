@@ -92,7 +92,7 @@ def test_a_write_that_is_stopped_in_a_hurry_is_in_doubt(shop: Shop) -> None:
 
     async def work() -> None:
         async with living(shop) as lives:
-            await shop.until(lambda: shop.state(number, "slow") == "leased")
+            await shop.until(lambda: len(shop.change.calls) == 1)
             lives.hurry()
 
     asyncio.run(work())
