@@ -675,7 +675,7 @@ begin
         select 11, s.exec, s.idx, s.item, s.attempt, p_worker, null, null, null
           from unnest(k.exec, k.idx, k.item, k.attempt, k.lane, k.live)
                as s (exec, idx, item, attempt, lane, live)
-         where s.live > 0 and s.lane = any (v_writing)
+         where cardinality(v_writing) > 0 and s.live > 0 and s.lane = any (v_writing)
         union all
         select 1 + c.status, c.exec, null, null, null, p_worker, null, null,
                noetl.told_1(c.result, c.error, null, null, null, null)

@@ -28,7 +28,7 @@ BEATS = 8
 """So often a worker beats while its lease runs; so often another must see the same beat."""
 SUSPECT = 2
 """A step that took so many workers with it is done by one that holds nothing else."""
-IDLE_MOST = 1.0
+IDLE_MOST = 1.25
 """A worker without work asks at least once in so many seconds."""
 
 
