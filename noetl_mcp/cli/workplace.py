@@ -22,8 +22,6 @@ DRAIN_LOOK = 0.3
 
 def main() -> None:
     """Work as the parent says."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a person's Ctrl-C goes to the parent
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     given = orders()
     if given is None:
         return

@@ -18,8 +18,6 @@ from noetl_mcp.worker.supervisor import HOPELESS
 
 def main() -> None:
     """Serve as the parent says."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a person's Ctrl-C goes to the parent
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     given = orders()
     if given is None:
         return

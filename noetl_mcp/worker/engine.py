@@ -15,7 +15,6 @@ from noetl_mcp.queue.lease import (
     Fenced,
     Flush,
     Flushed,
-    Halt,
     Lease,
     Settled,
     Wish,
@@ -306,10 +305,6 @@ class Engine:
             for key, held in self.held.items()
             if key[0] in wanted and held.task is not None
         ]
-
-    def halted_here(self) -> list[int]:
-        """Return the halted executions that are still at work here."""
-        return [key[0] for key in self.held if self.halted.get(key[0]) == Halt.CANCELLED]
 
 
 __all__ = ["BEATS", "SUSPECT", "Broken", "Engine", "GivenUp", "Held", "Terms"]

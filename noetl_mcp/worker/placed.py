@@ -7,6 +7,7 @@ import asyncio
 import gc
 import json
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +29,12 @@ def command(module: str) -> list[str]:
 
 
 def orders() -> tuple[Mapping[str, Any], Parent] | None:
-    """Return what the parent wants, and what it will say later; None when it is gone already."""
+    """Return what the parent wants, and what it will say later; None when it is gone already.
+
+    From here on a person's Ctrl-C, or a closed terminal, is for the parent to hear.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     parent = lines(sys.stdin.fileno())
     line = next(parent, None)
     return None if line is None else (json.loads(line), parent)

@@ -89,11 +89,6 @@ class Supervisor:
                 self._bury()
         return self._code
 
-    @property
-    def pids(self) -> list[int]:
-        """The processes that live now."""
-        return [one.process.pid for one in self._places if one.process is not None]
-
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         if number in (signal.SIGTERM, signal.SIGINT):
             self._stops += 1

@@ -300,8 +300,8 @@ class Worker:
         Returns the very runs that know it all: meanwhile others may have taken their places.
         """
         records = self.records()
-        found = {one.execution_id: self._known(one) for one in leases}
-        unknown = {one.execution_id for one in leases if self._known(one) is None}
+        known = [(one.execution_id, self._known(one)) for one in leases]
+        found, unknown = dict(known), {number for number, run in known if run is None}
         if unknown:
             for context in records.contexts(unknown).values():
                 found[context.id] = self._add(self._made(records, context))
