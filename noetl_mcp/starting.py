@@ -17,6 +17,7 @@ from noetl_mcp.compiler.payload import set_value, with_values
 from noetl_mcp.database import Connection, TupleRow
 from noetl_mcp.playbook.load import Loaded
 from noetl_mcp.queue.encode import decode, encode
+from noetl_mcp.queue.pools import pools_of
 from noetl_mcp.tasks.registry import known_tasks
 
 MOST_PROGRAMS = 200
@@ -100,7 +101,7 @@ class Starting:
         program = self.program(kept.plan_id)
         begins = [self._begin(program, kept, order) for order in orders]
         found = self.starts.start(begins)
-        self.pools.update(node.lane.pool.removesuffix("~") for node in program.nodes)
+        self.pools.update(pools_of(node.lane.pool for node in program.nodes))
         return [Started(number, new, kept.path, kept.version) for number, new in found]
 
     def _begin(self, program: Program, kept: Kept, order: Order) -> Begin:

@@ -13,17 +13,6 @@ PAGE = ROOT / "docs" / "reference" / "promises.md"
 COUNT = 38
 _ROW = re.compile(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
-WAITING = "## Not kept yet"
-
-
-def kept() -> str:
-    """Return the part of the page that tells what is kept."""
-    return PAGE.read_text().partition(WAITING)[0]
-
-
-def waiting() -> str:
-    """Return the part of the page that tells what is not kept yet."""
-    return PAGE.read_text().partition(WAITING)[2]
 
 
 def rows(text: str) -> list[tuple[int, str, list[tuple[str, str]]]]:
@@ -49,11 +38,11 @@ def marks(function: ast.FunctionDef) -> Iterator[str]:
 
 
 def test_every_promise_stands_on_the_page_once_and_in_its_order() -> None:
-    assert [number for number, _, _ in rows(kept())] == list(range(1, COUNT + 1))
+    assert [number for number, _, _ in rows(PAGE.read_text())] == list(range(1, COUNT + 1))
 
 
 def test_every_promise_says_something_and_is_held_by_a_test() -> None:
-    for number, says, held in (*rows(kept()), *rows(waiting())):
+    for number, says, held in rows(PAGE.read_text()):
         assert says.endswith("."), number
         assert held, f"promise {number} names no test"
         assert 1 <= number <= COUNT
@@ -65,20 +54,6 @@ def test_a_test_that_the_page_names_exists(path: str, name: str) -> None:
     assert name in functions(path)
 
 
-def test_what_is_called_kept_is_not_expected_to_fail() -> None:
-    for path, name in sorted(set(_TEST.findall(kept()))):
+def test_what_is_promised_is_not_expected_to_fail() -> None:
+    for path, name in named():
         assert not any("xfail" in mark for mark in marks(functions(path)[name])), name
-
-
-def test_what_is_not_kept_yet_has_a_test_that_tells_when_it_is() -> None:
-    found = [held for _, _, tests in rows(waiting()) for held in tests]
-    assert set(found) == {
-        (str(path.relative_to(ROOT)), name)
-        for path in sorted((ROOT / "tests" / "promises").glob("test_*.py"))
-        for name, function in functions(str(path.relative_to(ROOT))).items()
-        if any("xfail" in mark for mark in marks(function))
-    }
-    for path, name in found:
-        (mark,) = (one for one in marks(functions(path)[name]) if "xfail" in one)
-        assert "strict=True" in mark
-        assert "reason=" in mark

@@ -18,6 +18,7 @@ from noetl_mcp.broker.starts import Starts
 from noetl_mcp.database import Connection, Error, TupleRow, may_be_sent_again, statements
 from noetl_mcp.queue.encode import decode, encode
 from noetl_mcp.queue.lease import Halt, Status
+from noetl_mcp.queue.pools import pools_of
 
 SQL = statements(__file__, "desk.sql")
 _TRIES = 6
@@ -175,7 +176,7 @@ class Desk:
 
     def sleeping(self) -> set[str]:
         """Return the pools of workers that sleep, for who carries hints to them."""
-        return {pool.removesuffix("~") for (pools,) in self.run("sleeping") for pool in pools}
+        return pools_of(queue for (queues,) in self.run("sleeping") for queue in queues)
 
 
 __all__ = ["By", "Desk", "Standing", "word_of"]

@@ -9,8 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from noetl_mcp.broker.names import Names
+from noetl_mcp.broker.refusals import NotAllowed
 from noetl_mcp.broker.trees import Tree
+from noetl_mcp.compiler.plan import FORMAT
 from noetl_mcp.playbook.rendering.render import Renderer, compile_text
+from noetl_mcp.queue.pools import is_computing, queue_name
 from noetl_mcp.tasks.contract import TaskSpec
 
 WRITES, ARMED_LATER, CHECKED, IDEMPOTENT = 1, 2, 3, 4
@@ -18,7 +21,7 @@ _JOIN_ANY, _JOIN_SETTLED = 1, 2
 _COMPUTING = frozenset({"python", "duckdb", "save.duckdb", "save.python", "floorplan"})
 
 
-class UnknownFormat(Exception):
+class UnknownFormat(NotAllowed):
     """The plan was made by a newer compiler than this code understands."""
 
 
@@ -117,7 +120,7 @@ class Node:
     @cached_property
     def computes(self) -> bool:
         """Whether its task keeps a processor busy."""
-        return self.lane.pool.endswith("~")
+        return is_computing(self.lane.pool)
 
     @cached_property
     def waits_signed(self) -> int:
@@ -129,8 +132,12 @@ class Program:
     """A plan made ready."""
 
     def __init__(self, plan: Mapping[str, Any], specs: Mapping[str, TaskSpec], plan_id: int = 0):
-        if plan["format"] != 1:
-            raise UnknownFormat(f"plan format {plan['format']} is newer than this version knows")
+        if plan["format"] > FORMAT:
+            form = plan["format"]
+            raise UnknownFormat(
+                f"its plan has form {form}, and this version knows forms up to {FORMAT}:"
+                " use a newer noetl-mcp"
+            )
         self.plan = plan
         self.plan_id = plan_id
         self.path: str | None = plan["playbook"].get("path")
@@ -198,7 +205,7 @@ class Program:
             settings=Tree(step["settings"], self.renderers) if "settings" in step else None,
             input=Tree(step["input"], self.renderers, "input") if "input" in step else None,
             care=trees,
-            lane=_lane(step, writes, self.plan["options"]),
+            lane=_lane(step, writes, self.plan),
             bare=step["type"] in ("router", "sequence"),
             relaxed=self.plan["options"].get("durability") == "relaxed" and not writes,
         )
@@ -338,12 +345,14 @@ class _Renderers(Sequence[Renderer]):
         return found
 
 
-def _lane(step: Mapping[str, Any], writes: bool, options: Mapping[str, Any]) -> Lane:
-    pool = step.get("pool") or ""
-    pool = pool if isinstance(pool, str) else ""
-    if step["type"] in _COMPUTING:
-        pool += "~"
-    names, maxes = _limits(step, options)
+def _lane(step: Mapping[str, Any], writes: bool, plan: Mapping[str, Any]) -> Lane:
+    said = step.get("pool")
+    pool = queue_name(
+        said if isinstance(said, str) else "",
+        plan["format"],
+        computes=step["type"] in _COMPUTING,
+    )
+    names, maxes = _limits(step, plan["options"])
     priority = step.get("priority", 0)
     rank = -priority if isinstance(priority, int) else 0
     how = 0

@@ -1,6 +1,6 @@
 """Read how far an execution is, cheaply enough to ask again and again. Changes nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -155,9 +155,4 @@ class Progress:
         return [str(decode(row[0]).get("text", "")) for row in reversed(rows) if row[0]]
 
 
-def served(pools: Iterable[str]) -> set[str]:
-    """Return the names that people give to pools: without the mark of those that compute."""
-    return {pool.removesuffix("~") for pool in pools if not pool.startswith(("=", "!"))}
-
-
-__all__ = ["SETTLED", "Fan", "Names", "Progress", "Standing", "Step", "Told", "served"]
+__all__ = ["SETTLED", "Fan", "Names", "Progress", "Standing", "Step", "Told"]

@@ -19,6 +19,7 @@ from noetl_mcp.broker.show import moment
 from noetl_mcp.database import statements
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import WIDTH, Halt, State, Status
+from noetl_mcp.queue.pools import FIRST_FORM, form_of, pool_of, pools_of
 
 SQL = statements(__file__, "why.sql")
 MOST = 200
@@ -274,8 +275,12 @@ def _for_worker(look: _Look, step: _Step, done: str = "") -> Reason:
     _, queue, limits, maxes = lanes[0] if lanes else (0, "", [], [])
     pool = queue.rpartition("@")[2] if limits else queue
     serving = [one for one in look.workers if pool in one.pools]
-    named = pool.removesuffix("~")
+    named = pool_of(pool)
     if not serving:
+        form = form_of(pool)
+        if form > FIRST_FORM and any(named in pools_of(one.pools) for one in look.workers):
+            says = f"{done}waits for a newer worker: none that is up knows plans of form {form}"
+            return look.reason(step, "worker", says, pool=named, since=since)
         which = f"takes steps of pool '{named}'" if named else "is up"
         option = f" --pool {named}" if named else ""
         says = f"{done}waits for a worker: none {which} ('noetl-mcp worker{option}')"

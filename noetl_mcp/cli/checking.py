@@ -194,13 +194,13 @@ def _transactions(seen: "Gauges") -> Check:
 
 
 def _workers(home: "Home", connection: "Connection[TupleRow]", seen: "Gauges") -> Check:
-    from noetl_mcp.broker.progress import served
     from noetl_mcp.cli.status import HEARD
+    from noetl_mcp.queue.pools import pools_of
     from noetl_mcp.worker.living import living
 
     up = living(connection, max(HEARD, home.settings.lease))
-    taken = served(pool for one in up for pool in one.pools)
-    waiting = served(seen.queues) - taken
+    taken = {queue for one in up for queue in one.pools}
+    waiting = pools_of(set(seen.queues) - taken)
     if waiting and (up or seen.queues):
         names = ", ".join(f"'{pool}'" if pool else "the usual pool" for pool in sorted(waiting))
         advice = "start one: noetl-mcp worker" + (

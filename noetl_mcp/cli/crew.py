@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from noetl_mcp.assembly import equipment
 from noetl_mcp.broker.records import Records
+from noetl_mcp.compiler.plan import FORMAT
+from noetl_mcp.queue.pools import queues_behind
 from noetl_mcp.worker.bench import Bench
 from noetl_mcp.worker.engine import Terms
 from noetl_mcp.worker.hints import Hints
@@ -29,8 +31,8 @@ QUEUED, FEW_QUEUED = 16, 2
 
 
 def queues(pools: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the queues behind pools: of each one that computes, and one that waits."""
-    return tuple(queue for pool in pools or ("",) for queue in (pool, f"{pool}~"))
+    """Return the queues that this code can take from behind pools."""
+    return queues_behind(pools or ("",), FORMAT)
 
 
 @asynccontextmanager

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from noetl_mcp.broker.progress import Fan, Names, Progress, Standing, Step, Told, served
+from noetl_mcp.broker.progress import Fan, Names, Progress, Standing, Step, Told
+from noetl_mcp.queue.pools import pools_of
 from noetl_mcp.worker.living import Living, living
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ class Looking:
         if self._names is None:
             self._names = progress.names(standing.plan)
         workers = self.workers()
-        pools = served(progress.pools())
-        taken = served(pool for one in workers for pool in one.pools)
+        taken = {queue for one in workers for queue in one.pools}
         return Seen(
             self.id,
             standing,
@@ -70,7 +70,7 @@ class Looking:
             progress.fans(),
             self._news(progress),
             workers,
-            frozenset(pools - taken - {""}),
+            frozenset(pools_of(progress.pools() - taken) - {""}),
         )
 
     def workers(self) -> list[Living]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from noetl_mcp.cli.connecting import Unusable, opened_home
+from noetl_mcp.cli.pools import pool_option
 
 if TYPE_CHECKING:
     from socket import socket
@@ -20,7 +21,7 @@ PORT = 8642
 @click.option(
     "--processes", type=click.IntRange(0, 256), help="Workers beside it; one per core else."
 )
-@click.option("--pool", "pools", multiple=True, metavar="NAME", help="What these workers take.")
+@pool_option("What these workers take.")
 @click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="A name of this one.")
 @click.option("--require-token", "tokens", is_flag=True, help="Of everybody, here too.")
 def command(

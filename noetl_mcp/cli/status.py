@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noetl_mcp.cli.connecting import NOT_REACHABLE, Unreachable, running_home
+from noetl_mcp.queue.pools import pool_of, pools_of
 
 if TYPE_CHECKING:
     from noetl_mcp.assembly import Home
@@ -66,7 +67,7 @@ def gathered(home: "Home") -> dict[str, Any]:
         {
             "id": one.id,
             "name": one.name,
-            "pools": sorted({pool.removesuffix("~") for pool in one.pools}),
+            "pools": sorted(pools_of(one.pools)),
             "host": one.host,
             "pid": one.pid,
             "started": one.started,
@@ -109,8 +110,8 @@ def lines(told: dict[str, Any]) -> list[str]:
         f"queue       {depth} ready" + (f", the oldest for {oldest:.1f} s" if depth else "")
     )
     for queue, count in sorted(told["queues"].items()):
-        if queue not in ("", "~"):
-            found.append(f"            {count} in '{queue.removesuffix('~')}'")
+        if pool_of(queue):
+            found.append(f"            {count} in '{pool_of(queue)}'")
     if told["steps"].get("in_doubt"):
         found.append("attention   steps are in doubt; see: noetl-mcp executions --status running")
     if told["astray"]:

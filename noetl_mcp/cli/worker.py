@@ -3,12 +3,11 @@
 import click
 
 from noetl_mcp.cli.connecting import opened_home
+from noetl_mcp.cli.pools import pool_option
 
 
 @click.command("worker")
-@click.option(
-    "--pool", "pools", multiple=True, metavar="NAME", help="Take steps of this pool only."
-)
+@pool_option("Take steps of this pool only.")
 @click.option("--processes", type=click.IntRange(1, 256), help="How many; one per core else.")
 @click.option("--computing", type=click.IntRange(1, 256), help="Programs at once in a process.")
 @click.option("--drain", is_flag=True, help="Leave when there is nothing more to do.")

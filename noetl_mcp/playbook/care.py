@@ -17,6 +17,7 @@ from noetl_mcp.playbook.values import (
 )
 
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\n\r\t]+$")]
+Pool = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 NoneOrMore = Annotated[Annotated[int, Field(ge=0)], OrTemplate()]
 AtLeastOne = Annotated[Annotated[int, Field(ge=1)], OrTemplate()]
 

@@ -11,6 +11,7 @@ from noetl_mcp.playbook.care import (
     Limit,
     Name,
     NoneOrMore,
+    Pool,
     Retry,
     Save,
 )
@@ -84,7 +85,7 @@ class Action(Model):
     check: "Action | None" = Field(None, description="A reading step that settles a doubt.")
     save: list[Save] = Field(default_factory=list, description="Where the result is kept.")
     limits: list[Limit] = Field(default_factory=list, description="What it must not crowd.")
-    pool: str | None = Field(None, description="Only workers of this pool may do it.")
+    pool: Pool | None = Field(None, description="Only workers of this pool may do it.")
     cache: Cache | None = Field(None, description="Reuse of former results.")
     on_error: OnError | None = Field(None, description="Where a failure leads.")
     set: dict[str, Value] = Field(default_factory=dict, description="Names to set under `ctx`.")

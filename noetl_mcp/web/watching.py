@@ -10,6 +10,7 @@ from starlette.responses import Response
 from noetl_mcp import __version__
 from noetl_mcp.broker.gauges import Gauges, gauges
 from noetl_mcp.database import Error, NotReachable
+from noetl_mcp.queue.pools import pools_of
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import told
 from noetl_mcp.web.talk import Door, Talk
@@ -39,7 +40,7 @@ async def workers(talk: Talk) -> Response:
             {
                 "id": one.id,
                 "name": one.name,
-                "pools": sorted({pool.removesuffix("~") for pool in one.pools}),
+                "pools": sorted(pools_of(one.pools)),
                 "host": one.host,
                 "pid": one.pid,
                 "started": one.started,

@@ -19,6 +19,7 @@ from noetl_mcp.queue.lease import (
     Settled,
     Wish,
 )
+from noetl_mcp.queue.pools import queues_behind
 from noetl_mcp.worker.line import Line, Regained
 from noetl_mcp.worker.outbox import Key, Outbox, Slots
 from noetl_mcp.worker.pace import Pace
@@ -49,7 +50,7 @@ class Terms:
     computing: int = 16
     least_computing: int | None = None
     """So few are held where they take long; as many as `computing` at any pace when missing."""
-    pools: tuple[str, ...] = ("", "~")
+    pools: tuple[str, ...] = queues_behind([""])
     only: tuple[int, ...] | None = None
     """Lease nothing but these executions and their children."""
 

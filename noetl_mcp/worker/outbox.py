@@ -7,6 +7,7 @@ is held. Sends nothing.
 from dataclasses import dataclass, field, replace
 
 from noetl_mcp.queue.lease import Ended, Flush, Settled, Token, Told, Wish
+from noetl_mcp.queue.pools import is_computing
 
 Key = tuple[int, int, int]
 STICKY = 7 / 8
@@ -89,7 +90,7 @@ class Outbox:
         self.size = 0
         free = max(0, slots - self.held - kept)
         free_computing = max(0, compute_room - kept_computing)
-        wants = tuple(free_computing if pool.endswith("~") else free for pool in self.pools)
+        wants = tuple(free_computing if is_computing(pool) else free for pool in self.pools)
         alone = wish.alone and not (self.held or self.computing)
         return flush, replace(wish, pools=self.pools, wants=wants, alone=alone)
 

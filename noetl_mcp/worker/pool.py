@@ -16,6 +16,7 @@ import dramatiq
 from dramatiq.errors import DramatiqError
 
 from noetl_mcp.database import Connection, Error, NotReachable, TupleRow, statements
+from noetl_mcp.queue.pools import pools_of
 from noetl_mcp.worker.hints import WAKE, Ear
 
 SQL = statements(__file__, "pool.sql")
@@ -187,7 +188,7 @@ class Sender:
             with self._connect() as connection:
                 rows = connection.execute(SQL["pools"].encode(), {"ids": list(unknown)}).fetchall()
             self._pools |= {row[0]: tuple(row[1]) for row in rows}
-        return {pool.rstrip("~") for one in sleepers for pool in self._pools.get(one, ())}
+        return pools_of(queue for one in sleepers for queue in self._pools.get(one, ()))
 
     def _send(self, pools: set[str]) -> None:
         for pool in sorted(pools):

@@ -18,6 +18,7 @@ from noetl_mcp.broker.starts import Starts
 from noetl_mcp.queue.encode import decode, encode
 from noetl_mcp.queue.lease import Lease, Over, State, Status
 from noetl_mcp.queue.memory import MemoryQueue, Row, Store
+from noetl_mcp.queue.pools import queues_behind
 from noetl_mcp.tasks.calls import Failed, Task
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.gates import Planned, predict
@@ -142,7 +143,7 @@ class Rehearsal:
     async def run(self, program: Program, payload: Mapping[str, Any]) -> Rehearsed:
         """Go through a playbook; raise WrongPayload when it does not take the payload."""
         number = self.start(program, payload)
-        queues = {one.lane.queue for one in program.nodes} | {"", "~"}
+        queues = {one.lane.queue for one in program.nodes} | set(queues_behind([""]))
         pools = tuple(sorted(pool for pool in queues if not pool.startswith("=")))
         line: Any = Straight(MemoryQueue(self.store, 1))
         self.engine = Engine(line, Terms(pools=pools), self._begin)
@@ -250,7 +251,7 @@ class Rehearsal:
             work = Work(run, run.program.nodes[lease.idx], lease)
             if not self.steps.at_once(work):
                 task = asyncio.get_running_loop().create_task(self._carry(work))
-                self.engine.begun(lease, task, computes=work.node.lane.pool.endswith("~"))
+                self.engine.begun(lease, task, computes=work.node.computes)
 
     async def _carry(self, work: Work) -> None:
         try:

@@ -12,11 +12,11 @@ from tests.worker.shop import Shop
 ANN = By("ann", "tests")
 
 
-def work(shop: Shop, holds: Callable[[], bool], seconds: float = 20.0) -> None:
+def work(shop: Shop, holds: Callable[[], bool], seconds: float = 20.0, **terms: Any) -> None:
     """Let one worker work until something holds."""
 
     async def do() -> None:
-        async with shop.worker():
+        async with shop.worker(**terms):
             await shop.until(holds, seconds)
 
     asyncio.run(do())

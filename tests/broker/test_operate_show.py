@@ -220,6 +220,26 @@ def test_why_tells_that_no_worker_is_up_or_serves_the_pool(shop: Shop, desk: Des
     assert "none takes steps of pool 'gpu' ('noetl-mcp worker --pool gpu')" in reason.says
 
 
+def test_why_tells_that_only_a_newer_worker_could_do_it(
+    shop: Shop, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "workflow:\n  - {step: a, type: echo}\n"
+    shop.submit(text)
+    shop.records.connection.execute(
+        "update noetl.plan set content = replace(content, '\"format\":1', '\"format\":2')"
+    )
+    monkeypatch.setattr("noetl_mcp.broker.program.FORMAT", 2)
+    number = shop.start(text)
+
+    async def look() -> str:
+        async with shop.worker():
+            return why(desk, number)[0].says
+
+    says = asyncio.run(look())
+
+    assert says == "'a' waits for a newer worker: none that is up knows plans of form 2"
+
+
 def test_why_tells_who_works_on_it_and_who_holds_a_permit(shop: Shop, desk: Desk) -> None:
     text = (
         "limits: {door: 1}\nworkflow:\n"

@@ -221,3 +221,11 @@ def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
 
     assert ran.code == 1
     assert "cannot write" in ran.err
+
+
+@pytest.mark.parametrize("command", ["worker", "serve"])
+def test_a_pool_has_a_plain_name(command: str) -> None:
+    ran = noetl(command, "--pool", "a@b")
+
+    assert ran.code == 2
+    assert "'a@b' is no name of a pool: letters, digits" in ran.err

@@ -7,11 +7,12 @@ import pytest
 
 from noetl_mcp.broker.answers import answer, approve
 from noetl_mcp.broker.desk import Desk
-from noetl_mcp.broker.refusals import Unknown
+from noetl_mcp.broker.refusals import NotAllowed, Unknown
 from noetl_mcp.broker.retry import retry
 from noetl_mcp.broker.tokens import token
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.queue.lease import Status
+from noetl_mcp.queue.pools import queues_behind
 from noetl_mcp.tasks.calls import Call, Failed
 from tests.broker.desks import ANN, work, work_off
 from tests.faults.judge import Judge
@@ -203,18 +204,32 @@ def test_a_plan_of_a_newer_form_is_not_done_by_older_code(shop: Shop) -> None:
     assert shop.done(number).rows["start"][1] == 0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a step of a plan of a newer form is leased and handed back, again and again",
-)
-def test_a_plan_of_a_newer_form_is_given_to_no_older_worker(shop: Shop) -> None:
-    number = shop.start("workflow:\n  - {step: start, type: echo}\n")
-    shop.records.connection.execute("update noetl.plan set format = 2")
+def test_a_plan_of_a_newer_form_is_given_to_no_older_worker(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its steps wait in queues that only newer workers take from."""
+    text = (
+        "workflow:\n  - {step: start, type: echo, next: [count]}\n  - {step: count, type: python,"
+    )
+    text += " code: 'result = 1'}\n"
+    shop.submit(text)
+    shop.records.connection.execute(
+        "update noetl.plan"
+        " set format = 2, content = replace(content, '\"format\":1', '\"format\":2')"
+    )
+    with monkeypatch.context() as upgrade:
+        upgrade.setattr("noetl_mcp.broker.program.FORMAT", 2)
+        number = shop.start(text)
     other = shop.start("workflow:\n  - {step: start, type: echo, data: {o: 1}}\n")
 
-    work_off(shop, other)
+    assert work_off(shop, other) == "completed"
 
     assert shop.kinds(number, "start") == []
+    with pytest.raises(NotAllowed, match=r"form 2, and this version knows forms up to 1"):
+        shop.start(text)
+    monkeypatch.setattr("noetl_mcp.broker.program.FORMAT", 2)
+    work(shop, lambda: shop.status(number) != Status.RUNNING, pools=queues_behind([""], 2))
+    assert shop.done(number).status == "completed"
 
 
 def test_items_that_run_are_stopped_when_too_many_have_failed(shop: Shop) -> None:
