@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 @click.argument("execution", type=EXECUTION, metavar="ID")
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="A value; K:=JSON is JSON.")
 @click.option("--payload", metavar="FILE", help="Values in JSON or YAML; '-' is standard input.")
+@click.option("--wait", "waits", is_flag=True, help="Wait for its end; work here if nobody does.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(execution: int, sets: tuple[str, ...], payload: str | None, as_json: bool) -> None:
+def command(
+    execution: int, sets: tuple[str, ...], payload: str | None, waits: bool, as_json: bool
+) -> int:
     """Start an execution once more: the same plan, and the same values but for those set here."""
     from noetl_mcp.broker import starts
     from noetl_mcp.cli.run import refuse
@@ -30,11 +33,16 @@ def command(execution: int, sets: tuple[str, ...], payload: str | None, as_json:
             number = rerun(desk, execution, by=by(), payload=given, sets=sets)
     except (starts.WrongPayload, WrongPayload) as problem:
         refuse(problem.problems, as_json)
+    if waits:
+        from noetl_mcp.cli.waiting import await_end
+
+        return await_end(number, as_json=as_json)
     if as_json:
         print_value({"execution_id": str(number), "status": "running", "rerun_of": str(execution)})
-        return
+        return 0
     click.echo(number)
     click.echo(f"started; see how it goes on with: noetl-mcp show {number}", err=True)
+    return 0
 
 
 def _read(source: str) -> "dict[str, Json]":

@@ -42,7 +42,9 @@ def command(
             reason=reason,
         )
     if waits:
-        return _wait(execution, as_json=as_json)
+        from noetl_mcp.cli.waiting import await_end
+
+        return await_end(execution, as_json=as_json)
     if as_json:
         print_value(
             {
@@ -58,12 +60,3 @@ def command(
     begins = f" with {names}" if names else ""
     click.echo(f"execution {execution} goes on{begins} (round {found.round})")
     return 0
-
-
-def _wait(execution: int, *, as_json: bool) -> int:
-    """Wait for the end of an execution, as `run` does."""
-    from noetl_mcp.cli.connecting import opened_home
-    from noetl_mcp.cli.waiting import wait_for
-
-    with opened_home() as home:
-        return wait_for(home, execution, as_json=as_json)

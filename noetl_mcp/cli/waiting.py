@@ -1,6 +1,6 @@
 """Wait for an execution in front of a person, and do its steps here when no worker is up.
 
-Shared by `run` and `retry --wait`. Starts nothing and retries nothing itself.
+Shared by `run`, `retry --wait` and `rerun --wait`. Starts nothing and retries nothing itself.
 """
 
 import asyncio
@@ -53,6 +53,14 @@ def wait_for(home: "Home", execution_id: int, *, as_json: bool, inline: bool = F
         return asyncio.run(waiting.wait())
     finally:
         shown.close()
+
+
+def await_end(execution_id: int, *, as_json: bool) -> int:
+    """Wait for the end of an execution of this home, as `run` does; return the exit code."""
+    from noetl_mcp.cli.connecting import opened_home
+
+    with opened_home() as home:
+        return wait_for(home, execution_id, as_json=as_json)
 
 
 class Waiting:

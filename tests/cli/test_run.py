@@ -103,6 +103,18 @@ def test_a_failure_tells_its_story(person: Person) -> None:
     assert "noetl-mcp retry 1 --wait" in ran.err
 
 
+def test_who_retries_or_starts_once_more_may_wait_for_the_end(person: Person) -> None:
+    person.does("run", person.file(FAILING))
+    person.does("run", person.file(HELLO))
+
+    retried = person.does("retry", "1", "--wait", "--json")
+    again = person.does("rerun", "2", "--set", "n=1", "--wait", "--json")
+
+    assert (retried.code, retried.json()["round"]) == (1, 2)
+    assert (again.code, again.json()["execution_id"]) == (0, "3")
+    assert again.json()["result"] == {"n": 2, "s": "007"}
+
+
 def test_what_does_not_fit_is_refused_before_anything_is_written(person: Person) -> None:
     file = person.file(HELLO)
     wrong = person.does("run", file, "--json", "--set", "m=1")
