@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from noetl_mcp.broker.desk import Desk
+from noetl_mcp.broker.pinning import pinned
 from noetl_mcp.broker.program import Program
 from noetl_mcp.broker.records import Begin, Records
+from noetl_mcp.broker.refusals import NotAllowed
 from noetl_mcp.broker.run import World
-from noetl_mcp.broker.starts import Starts
+from noetl_mcp.broker.starts import CHILD_KEY, Starts
 from noetl_mcp.catalog.catalog import Catalog, Kept
 from noetl_mcp.compiler.payload import set_value, with_values
 from noetl_mcp.database import Connection, TupleRow
 from noetl_mcp.playbook.load import Loaded
 from noetl_mcp.queue.encode import decode, encode
+from noetl_mcp.queue.lease import Status
 from noetl_mcp.queue.pools import pools_of
 from noetl_mcp.tasks.registry import known_tasks
 
@@ -28,6 +31,10 @@ class NoSuchPlaybook(Exception):
     """The catalog has no such playbook, or no such version of it."""
 
 
+class KeyTaken(NotAllowed):
+    """A key belongs to an execution of another playbook."""
+
+
 class Started(NamedTuple):
     """An execution that was asked for; `is_new` says whether this started it."""
 
@@ -35,6 +42,9 @@ class Started(NamedTuple):
     is_new: bool
     path: str
     version: int
+    is_same: bool = True
+    """Whether it began with the values that were asked for; one with this key may not have."""
+    status: str = "running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +107,47 @@ class Starting:
             return self.start(self.submit(loaded), [order])[0]
 
     def start(self, kept: Kept, orders: Sequence[Order]) -> list[Started]:
-        """Start executions of one playbook; raise WrongPayload when one of them does not fit."""
+        """Start executions of one playbook.
+
+        Raises WrongPayload when one of them does not fit, CannotRun when a step could never be
+        done, and KeyTaken when a key belongs to an execution of another playbook; in a transaction
+        none is started then.
+        """
         program = self.program(kept.plan_id)
-        begins = [self._begin(program, kept, order) for order in orders]
+        pins = pinned(program, self.records.playbook, self.program)
+        text = encode(dict(sorted(pins.items()))) if pins else None
+        begins = [self._begin(program, kept, order, text) for order in orders]
         found = self.starts.start(begins)
         self.pools.update(pools_of(node.lane.pool for node in program.nodes))
-        return [Started(number, new, kept.path, kept.version) for number, new in found]
+        there = self._were_there(begins, found)
+        return [
+            Started(number, new, kept.path, kept.version, *there.get(number, ()))
+            for number, new in found
+        ]
 
-    def _begin(self, program: Program, kept: Kept, order: Order) -> Begin:
+    def _were_there(
+        self, begins: Sequence[Begin], found: Sequence[tuple[int, bool]]
+    ) -> dict[int, tuple[bool, str]]:
+        """Return of executions that were there whether they began with the same, and their status."""
+        old = {number: one for one, (number, new) in zip(begins, found, strict=True) if not new}
+        there: dict[int, tuple[bool, str]] = {}
+        for number, context in self.records.contexts(list(old)).items() if old else ():
+            one = old[number]
+            if context.path != one.path:
+                raise KeyTaken(
+                    f"key '{one.key}' belongs to execution {number} of '{context.path}'; an"
+                    f" execution of '{one.path}' needs another"
+                )
+            status = Status(context.status).name.lower()
+            there[number] = (context.payload == one.payload, status)
+        return there
+
+    def _demand_own_key(self, key: str | None) -> None:
+        if key is not None and key.startswith(CHILD_KEY):
+            raise KeyTaken(f"keys that begin with '{CHILD_KEY}' are those of sub-playbooks")
+
+    def _begin(self, program: Program, kept: Kept, order: Order, pins: str | None) -> Begin:
+        self._demand_own_key(order.key)
         return self.starts.prepare(
             program,
             order.values(program.plan["inputs"]) if order.sets else order.payload,
@@ -113,6 +156,7 @@ class Starting:
             key=order.key,
             labels=encode(dict(order.labels)) if order.labels else None,
             on_end=order.on_end,
+            pins=pins,
         )
 
     def program(self, plan: int) -> Program:

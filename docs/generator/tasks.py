@@ -12,7 +12,7 @@ from noetl_mcp.bim.revit.methods import METHODS as REVIT
 from noetl_mcp.bim.rhino.methods import METHODS as RHINO
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.elsewhere import ELSEWHERE
-from noetl_mcp.tasks.registry import BUILT_IN, ENTRY_POINTS
+from noetl_mcp.tasks.registry import BUILT_IN, ENTRY_POINTS, NOT_YET
 from noetl_mcp.tasks.save_targets import SAVE_TARGETS, SaveTarget
 
 _HEAD = ("key", "type", "default", "")
@@ -62,8 +62,6 @@ of it but this:
   results and outcomes is what they will keep to.
 - `expose: mcp`.
 """
-NOT_YET = ("jsonrpc", "mcp", "revit", "rhino", "floorplan", "shell", "transfer")
-"""Types that have a spec and no plugin."""
 
 
 def task_types_page() -> str:

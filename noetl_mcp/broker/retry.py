@@ -91,7 +91,7 @@ def _retry(desk: Desk, execution_id: int, wish: _Wish) -> Retried:
     if begin is not None:
         _demand_confirmed(desk, execution_id, program, begin, reset, wish.confirmed)
     work = _Work(desk, execution_id, program, desk.lanes(context), past, reset)
-    _look_after_children(work, context.round, wish)
+    _look_after_children(work, wish)
     round_number = _write(work, wish)
     steps = [(one.idx, one.item) for one in (*reset.ready, *work.parked)]
     names = tuple(written(program, idx, item) for idx, item in sorted(steps))
@@ -159,7 +159,7 @@ def _said_name(program: Program, node: Node) -> str:
     return node.name
 
 
-def _look_after_children(work: _Work, round_number: int, wish: _Wish) -> None:
+def _look_after_children(work: _Work, wish: _Wish) -> None:
     """Retry failed children first; the steps that started them wait for them again."""
     left: list[Again] = []
     for one in work.reset.ready:
@@ -168,7 +168,7 @@ def _look_after_children(work: _Work, round_number: int, wish: _Wish) -> None:
         if not is_child or one.fresh or row is None or row.is_answered:
             left.append(one)
             continue
-        child = _child(work, one, round_number)
+        child = _child(work, one)
         if child is None:
             left.append(one._replace(fresh=True, note=None))
             continue
@@ -180,16 +180,15 @@ def _look_after_children(work: _Work, round_number: int, wish: _Wish) -> None:
     work.reset.ready = left
 
 
-def _child(work: _Work, one: Again, round_number: int) -> int | None:
+def _child(work: _Work, one: Again) -> int | None:
     """Return the child that a step had started."""
     row = work.past.rows[one.idx, one.item]
     error = decode(row.error) if row.error else {}
     details = error.get("details")
     told = details.get("child") if isinstance(details, dict) else None
     found = _child_of(row.note) or told
-    if found is None:
-        key = f"child:{work.execution_id}:{one.idx}:{one.item}:{round_number}"
-        rows = work.desk.ask(SQL, "child_by_key", key=key)
+    if found is None and "repeat" not in work.program.nodes[one.idx].care:
+        rows = work.desk.ask(SQL, "child_of", id=work.execution_id, idx=one.idx, item=one.item)
         found = rows[0][0] if rows else None
     try:
         return None if found is None else work.desk.context(int(found)).id

@@ -41,8 +41,11 @@ select distinct f.root from family f
                 where s.execution_id = f.id and l.writes > 0
                   and (s.state = 3 or s.answer is not null));
 
--- name: child_by_key
-select id from noetl.execution where key = %(key)s;
+-- name: child_of
+-- The child that a step started last; its worker may have died before it could note it.
+select id from noetl.execution
+ where parent_execution = %(id)s and parent_idx = %(idx)s and parent_item = %(item)s
+ order by id desc limit 1;
 
 -- name: forget_steps
 delete from noetl.step t

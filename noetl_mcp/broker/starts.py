@@ -20,6 +20,8 @@ from noetl_mcp.queue.lease import State
 from noetl_mcp.tasks.calls import Failed
 
 MOST_AT_ONCE = 1_000
+CHILD_KEY = "child:"
+"""What the keys of executions begin with that a step of another one started."""
 _UNKNOWN_YET = frozenset({"execution_id", "job"})
 ReadProgram = Callable[[Records, int], Program]
 
@@ -193,4 +195,4 @@ def _rows(
     return found
 
 
-__all__ = ["MOST_AT_ONCE", "ReadProgram", "Starts", "WrongPayload"]
+__all__ = ["CHILD_KEY", "MOST_AT_ONCE", "ReadProgram", "Starts", "WrongPayload"]

@@ -64,15 +64,20 @@ def command(
         raise click.exceptions.Exit(try_it(plan, playbook, version, order, as_json=as_json))
     with opened_home() as home:
         started = _start(home, loaded, playbook, version, order, as_json)
+        if not started.is_new:
+            _tell_it_was_there(started)
         if detach:
             _tell_started(started, as_json)
             return
-        if not started.is_new and not as_json:
-            click.echo(f"execution {started.id} has this key; it is not started again", err=True)
         from noetl_mcp.cli.waiting import wait_for
 
         code = wait_for(home, started.id, as_json=as_json, inline=inline)
     raise click.exceptions.Exit(code)
+
+
+def _tell_it_was_there(started: "Started") -> None:
+    other = "" if started.is_same else " and began with other values"
+    click.echo(f"execution {started.id} has this key{other}; it is not started again", err=True)
 
 
 def _file(playbook: str, version: int | None) -> "Loaded | None":
@@ -168,6 +173,7 @@ def _start(
     as_json: bool,
 ) -> "Started":
     from noetl_mcp.broker import starts
+    from noetl_mcp.broker.refusals import NotAllowed
     from noetl_mcp.compiler import payload
     from noetl_mcp.starting import NoSuchPlaybook, Starting, awaken
 
@@ -180,6 +186,12 @@ def _start(
                 started = starting.start(starting.find(path, version), [order])[0]
         except (starts.WrongPayload, payload.WrongPayload) as problem:
             refuse(problem.problems, as_json)
+        except NotAllowed as problem:
+            if as_json:
+                told = {"name": "not-allowed", "severity": "error", "message": str(problem)}
+                _print_refused([told])
+                raise click.exceptions.Exit(1) from None
+            raise click.ClickException(f"{problem}; nothing was started") from None
         except NoSuchPlaybook as problem:
             if as_json:
                 _print_refused(
@@ -213,12 +225,15 @@ def _tell_started(started: "Started", as_json: bool) -> None:
                 "execution_id": str(started.id),
                 "playbook": started.path,
                 "version": started.version,
-                "status": "running",
+                "status": started.status,
                 "is_new": started.is_new,
+                "is_same": started.is_same,
             }
         )
         return
     click.echo(started.id)
+    if not started.is_new:
+        return
     click.echo(f"started; see how it goes on with: noetl-mcp show {started.id}", err=True)
 
 

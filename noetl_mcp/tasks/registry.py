@@ -14,6 +14,8 @@ from noetl_mcp.tasks import specs_bim, specs_compute, specs_data, specs_flow, sp
 from noetl_mcp.tasks.contract import TaskSpec
 
 ENTRY_POINTS = "noetl_mcp.tasks"
+NOT_YET = ("jsonrpc", "mcp", "revit", "rhino", "floorplan", "shell", "transfer")
+"""Types that have a spec and no plugin; turns have none either."""
 
 BUILT_IN: Mapping[str, TaskSpec] = MappingProxyType(
     {
@@ -56,6 +58,11 @@ def known_tasks() -> Mapping[str, TaskSpec]:
     return find_tasks(installed()).tasks
 
 
+def runs_yet(type_: str) -> bool:
+    """Whether steps of a type are carried out, and not only read, checked and planned."""
+    return type_ not in NOT_YET and type_.partition(".")[0] != "turn"
+
+
 def installed() -> tuple[Entry, ...]:
     """Return what installed packages name as task types."""
     from importlib.metadata import entry_points  # slow, and only needed here
@@ -95,10 +102,12 @@ def _loaded(entry: Entry) -> TaskSpec | str:
 __all__ = [
     "BUILT_IN",
     "ENTRY_POINTS",
+    "NOT_YET",
     "Broken",
     "Entry",
     "Found",
     "find_tasks",
     "installed",
     "known_tasks",
+    "runs_yet",
 ]

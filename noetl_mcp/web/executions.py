@@ -49,6 +49,8 @@ async def start(talk: Talk) -> Response:
             "playbook": started.path,
             "version": started.version,
             "is_new": started.is_new,
+            "is_same": started.is_same,
+            "status": started.status,
         },
         201 if started.is_new else 200,
         Location=where,

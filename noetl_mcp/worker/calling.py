@@ -16,13 +16,11 @@ from noetl_mcp.tasks.calls import Call, Failed, HandedBack, UnknownOutcome
 from noetl_mcp.tasks.gates import Gate
 from noetl_mcp.worker.engine import Engine
 from noetl_mcp.worker.masks import Mask
-from noetl_mcp.worker.rendered import Rendered
+from noetl_mcp.worker.rendered import SPEAKS_OK, Rendered
 from noetl_mcp.worker.settle import Kind, Work
 
 MAY_SEND = 0.6
 """A write goes out only while so much of the lease is not yet gone."""
-SPEAKS_OK = frozenset({"revit", "rhino", "jsonrpc"})
-"""Of these an answer with `ok: false` is a failure, whatever it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,11 @@ async def within(doing: Awaitable[Any], call: Call, node: Node) -> Any:
         raise Failed("timeout", message) from None
 
 
+def is_gated(node: Node, rendered: Rendered) -> bool:
+    """Whether there is anything that gates could ask of a step."""
+    return node.writes or bool(rendered.expect) or node.type in SPEAKS_OK
+
+
 def gate_of(node: Node, rendered: Rendered, rules: Rules, *, strict: bool = False) -> Gate:
     """Return what a step declares of itself to the gates."""
     spec = node.spec
@@ -131,10 +134,10 @@ def validated(node: Node, rendered: Rendered) -> Any:
 
 __all__ = [
     "MAY_SEND",
-    "SPEAKS_OK",
     "Around",
     "Rules",
     "gate_of",
+    "is_gated",
     "key_of",
     "validated",
     "within",

@@ -78,7 +78,7 @@ class Reads:
         self, run: Run, work: Work, path: str, version: int | str, payload: Mapping[str, Any]
     ) -> int:
         """Start a child of a step, or find the one that was started before."""
-        from noetl_mcp.broker.starts import Starts
+        from noetl_mcp.broker.starts import CHILD_KEY, Starts
 
         pins = decode(run.context.pins) if run.context.pins else {}
         number = work.lease.attempt - work.lease.crashes
@@ -90,7 +90,7 @@ class Reads:
                 pins.get(path) if version == "latest" else version,
                 payload,
                 parent=work.lease.key,
-                key=f"child:{run.id}:{work.node.idx}:{work.item}:{run.context.round}:{number}",
+                key=f"{CHILD_KEY}{run.id}:{work.node.idx}:{work.item}:{run.context.round}:{number}",
                 priority=run.context.priority,
                 pins=run.context.pins,
             )

@@ -17,6 +17,8 @@ from noetl_mcp.tasks.sql_text import bind
 
 _LATER = {"iterator": ("where", "order_by")}
 """Settings that are rendered for each item."""
+SPEAKS_OK = frozenset({"revit", "rhino", "jsonrpc"})
+"""Of these an answer with `ok: false` is a failure, whatever it was asked."""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,17 +57,7 @@ def render_call(run: Run, node: Node, item: int) -> Rendered:
     if node.rendered is not None:
         found: Rendered = node.rendered
         return found
-    payload = run.brought(node, item) if node.comes else {}
-    scope = run.program.names.scope(node.idx, run.sight(node, item, payload=payload))
-    given = None
-    if node.input is not None:
-        given = node.input.render(scope)
-    elif item and node.type == "python":
-        given = _item_of(run, node, scope)
-    if payload:
-        given = {**given, **payload} if isinstance(given, dict) else dict(payload)
-    if given is not None and isinstance(scope, Scope):
-        scope = scope.with_input(given)
+    payload, given, scope = _given(run, node, item)
     model, sql_keys = _form(node)
     settings, sql = _settings(run, node, scope, sql_keys)
     care = node.care
@@ -88,6 +80,33 @@ def render_call(run: Run, node: Node, item: int) -> Rendered:
         found.scope = {}
         node.rendered = found
     return found
+
+
+def render_judged(run: Run, node: Node, item: int) -> Rendered:
+    """Render what a step is judged by, and nothing of what it sends: its body has answered."""
+    payload, given, scope = _given(run, node, item)
+    expect = node.care["expect"].render(scope) if "expect" in node.care else {}
+    settings = {}
+    if node.type in SPEAKS_OK and node.settings is not None:
+        method = node.settings.part("method")
+        settings = {} if method is None else {"method": method.render(scope)}
+    return Rendered(node, scope, payload, given, settings, (), expect, None, None, None)
+
+
+def _given(run: Run, node: Node, item: int) -> tuple[Mapping[str, Any], Any, Mapping[str, object]]:
+    """Return what the ways to a step carry, its whole input, and what its templates see."""
+    payload = run.brought(node, item) if node.comes else {}
+    scope = run.program.names.scope(node.idx, run.sight(node, item, payload=payload))
+    given = None
+    if node.input is not None:
+        given = node.input.render(scope)
+    elif item and node.type == "python":
+        given = _item_of(run, node, scope)
+    if payload:
+        given = {**given, **payload} if isinstance(given, dict) else dict(payload)
+    if given is not None and isinstance(scope, Scope):
+        scope = scope.with_input(given)
+    return payload, given, scope
 
 
 def _item_of(run: Run, node: Node, scope: Mapping[str, object]) -> dict[str, Any] | None:
@@ -176,4 +195,4 @@ def secrets_in(value: Any) -> Iterator[str]:
             yield from secrets_in(one)
 
 
-__all__ = ["Rendered", "render_call", "secrets_in"]
+__all__ = ["SPEAKS_OK", "Rendered", "render_call", "render_judged", "secrets_in"]

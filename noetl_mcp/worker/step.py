@@ -26,10 +26,10 @@ from noetl_mcp.tasks.gates import Broken, Gate, Refused, allow, judge
 from noetl_mcp.worker.answers import check_expected, check_returned, collected, repeats, saves
 from noetl_mcp.worker.caching import Cache, Question
 from noetl_mcp.worker.calling import (
-    SPEAKS_OK,
     Around,
     Rules,
     gate_of,
+    is_gated,
     key_of,
     validated,
     within,
@@ -38,7 +38,7 @@ from noetl_mcp.worker.checks import check_call
 from noetl_mcp.worker.computed import BUILT_IN, computed
 from noetl_mcp.worker.faults import fault_of
 from noetl_mcp.worker.masks import Mask, secrets_of
-from noetl_mcp.worker.rendered import Rendered, render_call
+from noetl_mcp.worker.rendered import Rendered, render_call, render_judged
 from noetl_mcp.worker.retries import policy_of
 from noetl_mcp.worker.settle import ERRORS, Fault, Kind, Settler, Work
 
@@ -130,20 +130,29 @@ class Steps:
         """Settle a step whose body has answered: it never runs again."""
         answer = decode(await self.whole(text))
         said = verdict_in(answer)
-        if said is None:
-            await self._settle(work, answer, {}, Mask())
+        if said is not None:
+            fault = Fault(said["code"], said["message"], retriable=False)
+            self.settler.failed(work, fault)
             return
-        fault = Fault(said["code"], said["message"], retriable=False)
-        self.settler.failed(work, fault)
+        try:
+            rendered = render_judged(work.run, work.node, work.item)
+            gate = self._gate(work, rendered)
+            if gate is not None:
+                judge(gate, answer)
+        except Broken as broken:
+            self.settler.failed(work, fault_of(broken.as_failed()), answer=answer)
+            return
+        except ERRORS as problem:
+            self.settler.failed(work, fault_of(problem), answer=answer)
+            return
+        await self._settle(work, answer, rendered.payload, Mask())
 
     async def _execute(self, work: Work, rendered: Rendered, mask: Mask) -> None:
         """Give the step to its task, between the gates."""
         node, lease = work.node, work.lease
         call = await self._call(work, rendered, mask)
-        gate = None
-        if node.writes or rendered.expect or node.type in SPEAKS_OK:
-            strict = bool(work.run.program.plan["options"].get("require_confirm"))
-            gate = gate_of(node, rendered, self.rules, strict=strict)
+        gate = self._gate(work, rendered)
+        if gate is not None:
             allow(gate)
         task = self.task(node.type)
         if task is None:
@@ -173,6 +182,12 @@ class Steps:
             work.begun = True
             answer = mask.value(await within(task.execute(call), call, node))
         await self._settle(work, answer, rendered.payload, mask, gate, asks)
+
+    def _gate(self, work: Work, rendered: Rendered) -> Gate | None:
+        if not is_gated(work.node, rendered):
+            return None
+        strict = bool(work.run.program.plan["options"].get("require_confirm"))
+        return gate_of(work.node, rendered, self.rules, strict=strict)
 
     async def _call(self, work: Work, rendered: Rendered, mask: Mask) -> Call:
         node, lease, run = work.node, work.lease, work.run
@@ -368,7 +383,8 @@ class Steps:
             return "unknown"
         if not said["done"]:
             return "not-done"
-        await self._settle(work, said.get("result"), rendered.payload, mask)
+        gate = self._gate(work, rendered)
+        await self._settle(work, said.get("result"), rendered.payload, mask, gate)
         return "done"
 
     def stopped(self, work: Work) -> None:

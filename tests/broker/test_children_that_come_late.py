@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.operate import cancel, pause, resume
 from noetl_mcp.broker.records import Records
+from noetl_mcp.broker.retry import retry
 from noetl_mcp.broker.starts import Starts
 from noetl_mcp.events.fold import fold
 from noetl_mcp.events.log import Log
@@ -92,3 +93,21 @@ def test_a_child_of_a_running_parent_is_not_halted(shop: Shop, desk: Desk) -> No
     kid = child(shop, number)
 
     assert fold(Log(desk.connection).events(kid)).status == "running"
+
+
+def test_a_child_that_its_step_could_not_note_is_retried_and_not_started_anew(
+    shop: Shop, desk: Desk
+) -> None:
+    number = parent(shop)
+    kid = child(shop, number)
+    cancel(desk, number, by=ANN)
+    assert (work_off(shop, number), work_off(shop, kid)) == ("cancelled", "cancelled")
+
+    found = retry(desk, number, by=ANN)
+
+    assert found.children == (kid,)
+    assert work_off(shop, number) == "completed"
+    rows = shop.records.connection.execute(
+        "select id from noetl.execution where parent_execution = %s", (number,)
+    ).fetchall()
+    assert rows == [(kid,)]

@@ -54,6 +54,18 @@ def test_accepting_takes_the_given_result_and_does_nothing_again(shop: Shop, des
     }
 
 
+def test_an_accepted_result_is_judged_by_the_bounds_of_its_step(shop: Shop, desk: Desk) -> None:
+    number = in_doubt(shop, ", expect: {minCreated: 1}")
+
+    resolve(desk, number, "w", "accept", value={"ok": True}, by=ANN)
+
+    assert work_off(shop, number) == "failed"
+    error = shop.done(number).error
+    assert error is not None
+    assert error["code"] == "expectation-unverifiable"
+    assert len(shop.change.calls) == 1
+
+
 def test_a_worker_that_said_itself_that_it_does_not_know_is_done_with_it(
     shop: Shop, desk: Desk
 ) -> None:

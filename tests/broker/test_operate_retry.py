@@ -5,9 +5,10 @@ import pytest
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.operate import cancel
 from noetl_mcp.broker.refusals import NotAllowed, Unknown
+from noetl_mcp.broker.resolve import resolve
 from noetl_mcp.broker.retry import retry
 from noetl_mcp.playbook.node import Json
-from noetl_mcp.tasks.calls import Call, Failed
+from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
 from tests.broker.desks import ANN, events, work, work_off
 from tests.worker.shop import Answer, Shop
 
@@ -195,6 +196,55 @@ def test_an_answered_body_is_only_settled_again(shop: Shop, desk: Desk) -> None:
     work_off(shop, number)
 
     assert done_by(shop) == []
+
+
+@pytest.mark.parametrize(
+    ("bounds", "code"),
+    [
+        ("{maxCreated: 6}", "expectation-failed"),
+        ("{maxUpdated: 6}", "expectation-unverifiable"),
+        ("{equals: {/created: 9}}", "expectation-failed"),
+    ],
+)
+def test_an_answer_that_broke_a_bound_breaks_it_again(
+    shop: Shop, desk: Desk, bounds: str, code: str
+) -> None:
+    number = shop.start(
+        "workflow:\n  - {step: start, next: [w]}\n"
+        "  - {step: w, type: change, confirm: true, data: {created: 8},"
+        f" expect: {bounds}, next: [after]}}\n  - {{step: after, type: echo}}\n"
+    )
+    fail(shop)
+    assert work_off(shop, number) == "failed"
+    fail(shop)
+
+    retry(desk, number, by=ANN)
+
+    assert work_off(shop, number) == "failed"
+    error = shop.done(number).error
+    assert error is not None
+    assert error["code"] == code
+    assert done_by(shop) == []
+
+
+def test_what_comes_after_a_kept_answer_still_sees_the_input_of_its_step(
+    shop: Shop, desk: Desk
+) -> None:
+    number = shop.start(
+        "workflow:\n  - {step: start, next: [{step: w, data: {n: 5}}]}\n"
+        "  - {step: w, type: change, confirm: true, data: {a: 1}, set: {seen: '{{ input.n }}'},"
+        " next: [end]}\n  - {step: end, result: '{{ ctx.seen }}'}\n"
+    )
+
+    async def loses(call: Call) -> Json:
+        raise UnknownOutcome("lost", "nobody knows")
+
+    shop.change.answer = loses
+    work(shop, lambda: shop.state(number, "w") == "in_doubt")
+    resolve(desk, number, "w", "accept", value={"a": 1}, by=ANN)
+
+    assert work_off(shop, number) == "completed"
+    assert shop.done(number).result == 5
 
 
 # Iterators
