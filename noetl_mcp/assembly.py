@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from noetl_mcp.broker.guards import Guards
 from noetl_mcp.broker.run import World
 from noetl_mcp.database import Connection, TupleRow, connect, migrate
 from noetl_mcp.playbook.rendering.secret import Secret
@@ -48,6 +49,11 @@ class Home:
         env = {name: os.environ[name] for name in allowed if name in os.environ}
         secrets = {name: Secret(text) for name, text in self.settings.secrets.items()}
         return World(env, secrets)
+
+    @property
+    def guards(self) -> Guards:
+        """What holds for executions that are started here, whoever works on them."""
+        return Guards(self.settings.read_only, self.settings.require_confirm)
 
 
 @contextmanager

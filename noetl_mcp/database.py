@@ -94,8 +94,12 @@ def connect(
     given = _conninfo(dsn)
     fixed = {"application_name": application_name, "client_encoding": "utf8"}
     try:
+        # After a rollback psycopg drops what it prepared by itself with `deallocate all`, which
+        # would take along the calls that we prepared.
         connection = psycopg.connect(
-            make_conninfo("", **{**_USUAL, **given, **fixed}), autocommit=True
+            make_conninfo("", **{**_USUAL, **given, **fixed}),
+            autocommit=True,
+            prepare_threshold=None,
         )
     except Error as error:
         raise NotReachable(_why(given, error)) from None

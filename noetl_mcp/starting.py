@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from noetl_mcp.broker.desk import Desk
+from noetl_mcp.broker.guards import Guards, demand_free
 from noetl_mcp.broker.pinning import pinned
 from noetl_mcp.broker.program import Program
 from noetl_mcp.broker.records import Begin, Records
@@ -72,11 +73,13 @@ class Starting:
         connection: Connection[TupleRow],
         world: World | None = None,
         programs: dict[int, Program] | None = None,
+        guards: Guards | None = None,
     ) -> None:
         self.connection = connection
         self.catalog = Catalog(connection, known_tasks())
         self.records = Records(connection)
         self.starts = Starts(self.records, world)
+        self.guards = guards or Guards()
         self.pools: set[str] = set()
         """Where the steps of what was started will wait."""
         self._programs: dict[int, Program] = {} if programs is None else programs
@@ -128,7 +131,7 @@ class Starting:
     def _were_there(
         self, begins: Sequence[Begin], found: Sequence[tuple[int, bool]]
     ) -> dict[int, tuple[bool, str]]:
-        """Return of executions that were there whether they began with the same, and their status."""
+        """Tell of executions that were there whether they began with the same, and their status."""
         old = {number: one for one, (number, new) in zip(begins, found, strict=True) if not new}
         there: dict[int, tuple[bool, str]] = {}
         for number, context in self.records.contexts(list(old)).items() if old else ():
@@ -148,13 +151,15 @@ class Starting:
 
     def _begin(self, program: Program, kept: Kept, order: Order, pins: str | None) -> Begin:
         self._demand_own_key(order.key)
+        demand_free(order.labels)
+        labels = {**order.labels, **self.guards.labels}
         return self.starts.prepare(
             program,
             order.values(program.plan["inputs"]) if order.sets else order.payload,
             version=kept.version,
             priority=order.priority,
             key=order.key,
-            labels=encode(dict(order.labels)) if order.labels else None,
+            labels=encode(labels) if labels else None,
             on_end=order.on_end,
             pins=pins,
         )

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from noetl_mcp.broker.guards import Guards
 from noetl_mcp.broker.pinning import CannotRun
 from noetl_mcp.broker.refusals import NotAllowed
+from noetl_mcp.broker.starts import WrongPayload
 from noetl_mcp.database import connect
 from noetl_mcp.playbook.load import load_bytes
 from noetl_mcp.queue.encode import decode
@@ -126,6 +128,31 @@ def test_a_key_of_another_playbook_is_taken(starting: Starting) -> None:
     assert count(starting) == 1
 
 
+def test_refused_starts_leave_the_connection_as_good_as_it_was(starting: Starting) -> None:
+    good = text("tests/top", "  - {step: start, type: set, values: {n: 1}}\n", "workload: {n: 1}\n")
+    for _ in range(10):
+        assert start(starting, good).is_new
+    for _ in range(3):
+        with pytest.raises(WrongPayload), starting.connection.transaction():
+            start(starting, good, payload={"m": 1})
+
+    assert start(starting, good).is_new
+
+
 def test_nobody_takes_the_keys_of_children(starting: Starting) -> None:
     with pytest.raises(NotAllowed, match="those of sub-playbooks"):
         start(starting, CHILD, key="child:1:2:0:1:1")
+
+
+def test_the_gates_of_who_starts_it_go_along_and_nobody_else_names_them(
+    starting: Starting,
+) -> None:
+    starting.guards = Guards(read_only=True)
+    started = start(starting, CHILD, labels={"who": "ann"})
+    labels = starting.records.contexts([started.id])[started.id].labels
+
+    with pytest.raises(NotAllowed, match=r"begin with 'noetl\.'"):
+        start(starting, CHILD, labels={"noetl.gates": ""})
+
+    assert labels is not None
+    assert decode(labels) == {"who": "ann", "noetl.gates": "read-only"}

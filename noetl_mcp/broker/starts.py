@@ -123,6 +123,7 @@ class Starts:
         key: str,
         priority: int,
         pins: str | None = None,
+        labels: str | None = None,
     ) -> int:
         """Start a child of a step; the same key gives the same child."""
         wanted = int(version) if version not in (None, "latest") else None
@@ -141,6 +142,7 @@ class Starts:
                 parent=parent,
                 key=key,
                 pins=pins,
+                labels=labels,
             )
         except WrongPayload as problem:
             said = f"playbook '{path}' does not take this: {problem}"

@@ -178,7 +178,7 @@ def _start(
     from noetl_mcp.starting import NoSuchPlaybook, Starting, awaken
 
     with home.connect("run") as connection:
-        starting = Starting(connection, home.world)
+        starting = Starting(connection, home.world, guards=home.guards)
         try:
             if loaded is not None:
                 started = starting.file_and_start(loaded, order)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from noetl_mcp.worker.placed import Parent, calm_collector, listen, loop_factory, orders, say
+from noetl_mcp.worker.pulse import beat
 from noetl_mcp.worker.supervisor import HOPELESS
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ async def _work(home: "Home", told: Mapping[str, Any], parent: Parent) -> None:
     from noetl_mcp.worker.pool import Carrier
 
     loop, left = asyncio.get_running_loop(), asyncio.Event()
+    pulse = asyncio.create_task(beat(told["pulse"]))
     pools = tuple(told["pools"])
     async with working(
         home,
@@ -68,6 +70,7 @@ async def _work(home: "Home", told: Mapping[str, Any], parent: Parent) -> None:
             drain.cancel()
             lives.leave()
             await asyncio.to_thread(carrier.stop)
+    pulse.cancel()
 
 
 async def _drain(home: "Home", lives: "Lives", queues: list[str], left: asyncio.Event) -> None:

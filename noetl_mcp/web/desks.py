@@ -97,7 +97,7 @@ class Desks:
             return found
         home = self.home
         connection = home.connect("web", statement_timeout=PATIENCE)
-        starting = Starting(connection, home.world, self._programs)
+        starting = Starting(connection, home.world, self._programs, home.guards)
         if self._seal is None:
             self._seal = seal_of(starting.records.seal())
         desk = Desk(connection, home.world, home.settings.lease, self._seal, self._bare)

@@ -13,6 +13,7 @@ from noetl_mcp.web.app import application
 from noetl_mcp.web.guard import policy_for
 from noetl_mcp.web.serving import serve
 from noetl_mcp.worker.placed import Parent, listen, loop_factory, orders, say
+from noetl_mcp.worker.pulse import beat
 from noetl_mcp.worker.supervisor import HOPELESS
 
 
@@ -36,7 +37,11 @@ async def _serve(home: Home, told: Mapping[str, Any], parent: Parent) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, left.set)
     listen(parent, left.set, lambda: os._exit(0))
     policy = policy_for(told["host"], tuple(told["allowed"]), tokens=told["tokens"])
-    await serve(application(home, policy), socket.socket(fileno=told["socket"]), left)
+    pulse = asyncio.create_task(beat(told["pulse"]))
+    try:
+        await serve(application(home, policy), socket.socket(fileno=told["socket"]), left)
+    finally:
+        pulse.cancel()
 
 
 __all__ = ["main"]

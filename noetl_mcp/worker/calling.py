@@ -1,21 +1,22 @@
 """Make the call of a step: validated settings, gates, what the task may do beside its work."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
+from noetl_mcp.broker.guards import guards_of
 from noetl_mcp.broker.program import Node
-from noetl_mcp.broker.run import item_name
+from noetl_mcp.broker.run import Run, item_name
 from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.queue.encode import encode
-from noetl_mcp.queue.lease import Told
+from noetl_mcp.queue.lease import Lease, Told
 from noetl_mcp.tasks.calls import Call, Failed, HandedBack, UnknownOutcome
 from noetl_mcp.tasks.gates import Gate
 from noetl_mcp.worker.engine import Engine
-from noetl_mcp.worker.masks import Mask
+from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rendered import SPEAKS_OK, Rendered
 from noetl_mcp.worker.settle import Kind, Work
 
@@ -65,6 +66,66 @@ class Around:
         self.engine.soon()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Caller:
+    """Makes the calls of one worker."""
+
+    engine: Engine
+    rules: Rules
+    remember: Callable[[Lease, str], Awaitable[None]]
+    credentials: Callable[[Run, Node, Any], Awaitable[Mapping[str, Mapping[str, Any]]]]
+
+    def gate(self, work: Work, rendered: Rendered) -> Gate | None:
+        """Return what is to be allowed and judged; None where nothing is."""
+        if not is_gated(work.node, rendered):
+            return None
+        guards = guards_of(work.run.context.labels)
+        strict = bool(work.run.program.plan["options"].get("require_confirm"))
+        return gate_of(
+            work.node,
+            rendered,
+            self.rules,
+            strict=strict or guards.require_confirm,
+            read_only=guards.read_only,
+        )
+
+    async def call(self, work: Work, rendered: Rendered, mask: Mask) -> Call:
+        """Return the call of a step; what its credentials hold is masked from here on."""
+        node, lease, run = work.node, work.lease, work.run
+        auth: Mapping[str, Mapping[str, Any]] = {}
+        if rendered.auth is not None:
+            auth = await self.credentials(run, node, rendered.auth)
+            for one in auth.values():
+                mask.add(secrets_of(one))
+        given = rendered.data if rendered.saves else rendered.input
+        if not node.is_constant:
+            mask.add(rendered.secrets)
+            given = uncovered(given)
+        settings = validated(node, rendered)
+        item = item_name(work.item) if work.item else None
+        return Call(
+            task=node.type,
+            settings=settings,
+            input=given,
+            around=self.around(work, mask),
+            auth=auth,
+            execution_id=run.id,
+            step=node.name,
+            item=item,
+            attempt=lease.attempt,
+            key=key_of(work, self.rules),
+            writes=node.writes,
+            idempotent=node.more.get("idempotent") is True,
+            timeout=rendered.timeout,
+            sql=rendered.sql,
+            remembered=work.remembered,
+        )
+
+    def around(self, work: Work, mask: Mask) -> Around:
+        """Return what a task may do beside its work."""
+        return Around(self.engine, self.rules, self.remember, work, mask)
+
+
 async def within(doing: Awaitable[Any], call: Call, node: Node) -> Any:
     """Wait for a task no longer than an attempt may take."""
     if call.timeout is None:
@@ -84,8 +145,10 @@ def is_gated(node: Node, rendered: Rendered) -> bool:
     return node.writes or bool(rendered.expect) or node.type in SPEAKS_OK
 
 
-def gate_of(node: Node, rendered: Rendered, rules: Rules, *, strict: bool = False) -> Gate:
-    """Return what a step declares of itself to the gates."""
+def gate_of(
+    node: Node, rendered: Rendered, rules: Rules, *, strict: bool = False, read_only: bool = False
+) -> Gate:
+    """Return what a step declares of itself to the gates, with what its execution adds."""
     spec = node.spec
     method = rendered.settings.get("method")
     return Gate(
@@ -97,7 +160,7 @@ def gate_of(node: Node, rendered: Rendered, rules: Rules, *, strict: bool = Fals
         rendered.expect,
         spec.confirmation if spec is not None else "never",
         rules.require_confirm or strict,
-        rules.read_only,
+        rules.read_only or read_only,
         node.name,
     )
 
@@ -135,6 +198,7 @@ def validated(node: Node, rendered: Rendered) -> Any:
 __all__ = [
     "MAY_SEND",
     "Around",
+    "Caller",
     "Rules",
     "gate_of",
     "is_gated",

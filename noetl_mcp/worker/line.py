@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from typing import NamedTuple
 
 from noetl_mcp.database import Connection, Error, NotReachable, TupleRow
 from noetl_mcp.queue.lease import (
@@ -29,6 +30,13 @@ _REFUSED = ("0A", "21", "2F", "42", "P0")
 """Classes of errors that come again however often the same is sent."""
 _MOST_TRIES = 20
 Answer = Callable[[Flushed | BaseException, Flush], None]
+
+
+class Trouble(NamedTuple):
+    """What the database says instead of taking a flush, and since when."""
+
+    why: str
+    since: float
 
 
 class Regained(Flushed):
@@ -56,6 +64,8 @@ class Line:
         self.flushes = 0
         self.losses = 0
         """How often the connection was lost."""
+        self.trouble: Trouble | None = None
+        """Why what is to be said does not get through, for as long as it does not."""
         self._shut = False
         self._thread = threading.Thread(target=self._work, name="flush", daemon=True)
 
@@ -68,6 +78,10 @@ class Line:
         with self._wanted:
             self._next = (flush, wish, answer)
             self._wanted.notify()
+
+    def abandon(self) -> None:
+        """Try no longer to get through; what was not said is lost, as if the process had died."""
+        self._stopping = True
 
     def stop(self) -> None:
         """Let the thread end once nothing is to be sent."""
@@ -107,6 +121,7 @@ class Line:
             except (Stale, BadValue) as problem:
                 return self._mended(flush, wish, problem) if mends else problem
             except (Lost, Error, NotReachable) as problem:
+                self._note(problem)
                 code = str(problem)[:5]
                 if code in _IN_THE_WAY and number < _MOST_TRIES:
                     time.sleep(wait)
@@ -121,6 +136,7 @@ class Line:
                 ours = {(one[:3], one.lease) for one in flush.settled if one.lease}
                 if ours.isdisjoint((one.key, one.lease) for one in held) and ours:
                     self._heard(sent, wish)
+                    self.trouble = None
                     return Regained(held)
                 # What another attempt leased is begun, although its answer never came.
                 regained = [one for one in held if (one.key, one.lease) not in ours]
@@ -128,8 +144,13 @@ class Line:
                 continue
             self._heard(sent, wish)
             self.flushes += 1
+            self.trouble = None
             return _with(regained, done) if regained else done
         return Lost("the flush could not be brought through")
+
+    def _note(self, problem: Exception) -> None:
+        since = time.monotonic() if self.trouble is None else self.trouble.since
+        self.trouble = Trouble(" ".join(str(problem).split()), since)
 
     def _heard(self, sent: float, wish: Wish) -> None:
         """Note that the others can have heard a beat, and when it was sent."""
@@ -215,4 +236,4 @@ def _quiet(wish: Wish) -> Wish:
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
-__all__ = ["Answer", "Line", "Regained"]
+__all__ = ["Answer", "Line", "Regained", "Trouble"]

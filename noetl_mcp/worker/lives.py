@@ -20,6 +20,10 @@ from noetl_mcp.worker.worker import Equipment, Worker
 _ENDS_A_LIFE = (GivenUp, Broken, Error, NotReachable, Lost, Stale, BadValue)
 _SOONEST, _LATEST = 0.05, 5.0
 _LOOK = 0.05
+_ANNOYING, _LOOKS = 3.0, 1.0
+"""Trouble that lasts so long is told; how often it is looked for."""
+_PATIENCE = 5.0
+"""So long after the grace of what reads, who leaves waits for a database that refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +58,50 @@ class Lives:
     async def live(self) -> None:
         """Live until told to leave."""
         wait = _SOONEST
-        while self._leaving is None:
-            worker, since = Worker(self._equipment), time.monotonic()
-            patrol = asyncio.create_task(self._patrol())
-            try:
-                await worker.run(self._started)
-            except _ENDS_A_LIFE as problem:
-                why = str(problem).partition("\n")[0]
-                self._told(f"a new life begins: {why}")
-            finally:
-                self._worker = None
-                patrol.cancel()
+        complains = asyncio.create_task(self._complain())
+        try:
+            while self._leaving is None:
+                wait = await self._live_once(wait)
+        finally:
+            complains.cancel()
+
+    async def _live_once(self, wait: float) -> float:
+        """Live one life, then pause; return how long the pause after the next one is."""
+        worker, since = Worker(self._equipment), time.monotonic()
+        patrol = asyncio.create_task(self._patrol())
+        try:
+            await worker.run(self._started)
+        except _ENDS_A_LIFE as problem:
+            why = str(problem).partition("\n")[0]
             if self._leaving is None:
-                wait = _SOONEST if time.monotonic() - since > _LATEST else min(wait * 2, _LATEST)
-                await asyncio.sleep(wait)
+                self._told(f"a new life begins: {why}")
+        finally:
+            self._worker = None
+            patrol.cancel()
+        if self._leaving is None:
+            wait = _SOONEST if time.monotonic() - since > _LATEST else min(wait * 2, _LATEST)
+            await asyncio.sleep(wait)
+        return wait
+
+    @property
+    def trouble(self) -> str | None:
+        """Why what was done here cannot be written down for a while now; None while it can."""
+        trouble = self._worker.engine.line.trouble if self._worker is not None else None
+        if trouble is None or time.monotonic() - trouble.since < _ANNOYING:
+            return None
+        return trouble.why
+
+    async def _complain(self) -> None:
+        """Say once that the database refuses what was done, and that it takes it again."""
+        told = False
+        while True:
+            await asyncio.sleep(_LOOKS)
+            why = self.trouble
+            if why is not None and not told:
+                self._told(f"the database does not take what was done; trying again: {why}")
+            if why is None and told and self._worker is not None:
+                self._told("the database takes what was done again")
+            told = why is not None
 
     def _started(self, worker: Worker) -> None:
         self._worker = worker
@@ -134,6 +168,9 @@ class Lives:
                 continue
             worker.engine.stop()
             waited = time.monotonic() - since
+            patience = self._grace.reading.total_seconds() + _PATIENCE
+            if worker.engine.line.trouble is not None and (self._hurried or waited > patience):
+                worker.engine.line.abandon()
             for held in list(worker.engine.held.values()):
                 grace = self._grace.writing if _writes(worker, held) else self._grace.reading
                 is_late = self._hurried or waited > grace.total_seconds()

@@ -78,6 +78,7 @@ class Reads:
         self, run: Run, work: Work, path: str, version: int | str, payload: Mapping[str, Any]
     ) -> int:
         """Start a child of a step, or find the one that was started before."""
+        from noetl_mcp.broker.guards import carried
         from noetl_mcp.broker.starts import CHILD_KEY, Starts
 
         pins = decode(run.context.pins) if run.context.pins else {}
@@ -93,6 +94,7 @@ class Reads:
                 key=f"{CHILD_KEY}{run.id}:{work.node.idx}:{work.item}:{run.context.round}:{number}",
                 priority=run.context.priority,
                 pins=run.context.pins,
+                labels=carried(run.context.labels),
             )
 
         child = await self.worker.ask(start)

@@ -1,7 +1,8 @@
 """Keep some processes alive: start them, start them again when they die, let them leave in order.
 
 Each is a fresh interpreter with closed descriptors. What it shall do comes as one line on its
-standard input; when that ends, its parent is gone and it goes, too. Does none of the work itself.
+standard input; when that ends, its parent is gone and it goes, too. One whose loop stands still is
+killed. Does none of the work itself.
 """
 
 import contextlib
@@ -16,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any
+
+from noetl_mcp.worker.pulse import Pulse
 
 LEAVE, HURRY = b"leave\n", b"hurry\n"
 HOPELESS = 2
@@ -41,6 +44,8 @@ class Orders:
     """Whether who leaves by itself has nothing more to do; else another takes its place."""
     patience: float = 60.0
     """Who has not left so long after it was told to is killed."""
+    look: float = 5.0
+    """Seconds between two looks at the pulse of each."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +54,7 @@ class _Place:
 
     number: int
     process: subprocess.Popen[bytes] | None = None
+    pulse: Pulse | None = None
     started: float = 0.0
     wait: float = _SOONEST
     start_at: float | None = 0.0
@@ -76,6 +82,7 @@ class Supervisor:
         self._reload = False
         self._rolling: list[_Place] = []
         self._code = 0
+        self._look_at = 0.0
 
     def run(self) -> int:
         """Return the exit code once all are gone: that of a hopeless one, else 0."""
@@ -86,6 +93,7 @@ class Supervisor:
                     os.read(bell, 4096)
                 self._leave()
                 self._roll()
+                self._look()
                 self._bury()
         return self._code
 
@@ -106,17 +114,23 @@ class Supervisor:
     def _start(self, place: _Place) -> None:
         place.start_at, place.leaving_since = None, None
         place.started = time.monotonic()
+        pulse = Pulse()
         try:
             place.process = subprocess.Popen(
                 list(self._orders.command(place.number)),
                 stdin=subprocess.PIPE,
                 close_fds=True,
-                pass_fds=tuple(self._orders.descriptors(place.number)),
+                pass_fds=(*self._orders.descriptors(place.number), pulse.beats),
             )
         except OSError as problem:
+            pulse.close()
             self._again(place, f"cannot be started: {problem}")
             return
-        place.tell(json.dumps(self._orders.order(place.number)).encode() + b"\n")
+        finally:
+            pulse.handed_over()
+        place.pulse = pulse
+        order = {**self._orders.order(place.number), "pulse": pulse.beats}
+        place.tell(json.dumps(order).encode() + b"\n")
 
     def _again(self, place: _Place, why: str) -> None:
         lived = time.monotonic() - place.started
@@ -132,6 +146,8 @@ class Supervisor:
             return 0.0
         at = [now + _SETTLED / 4] if self._rolling else []
         for place in self._places:
+            if place.process is not None:
+                at.append(self._look_at)
             if place.start_at is not None:
                 at.append(place.start_at)
             if place.leaving_since is not None:
@@ -170,6 +186,19 @@ class Supervisor:
         if self._rolling and not busy and not self._asked_to_leave:
             self._dismiss(self._rolling.pop(0))
 
+    def _look(self) -> None:
+        """Kill who stands still; what it held is done by others, and counted as a crash."""
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + self._orders.look
+        for place in self._places:
+            if place.process is None or place.pulse is None:
+                continue
+            if place.pulse.look(place.process.pid):
+                self._told(f"process {place.number + 1} stands still, and is killed")
+                place.process.kill()
+
     def _bury(self) -> None:
         """See who has ended, and who must be made to."""
         now = time.monotonic()
@@ -186,7 +215,9 @@ class Supervisor:
             if process.stdin is not None:
                 with contextlib.suppress(OSError):
                     process.stdin.close()
-            place.process = None
+            if place.pulse is not None:
+                place.pulse.close()
+            place.process = place.pulse = None
             self._ended(place, code)
 
     def _ended(self, place: _Place, code: int) -> None:

@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -20,11 +21,20 @@ workflow:
 """
 SLOW_WRITE = SLOW.replace("type: echo, data: {sleep: 30}", "type: change, data: {sleep: 0.5}")
 QUICK = SLOW.replace("30", "0.01")
+FULL = """
+create function public.full() returns trigger language plpgsql as $$ begin
+    raise exception 'could not extend file: No space left on device' using errcode = '53100';
+end $$;
+create trigger full_disk before insert on noetl.event
+    for each statement execute function public.full();
+"""
 SOON = Grace(timedelta(seconds=0.1), timedelta(seconds=20))
 
 
 @asynccontextmanager
-async def living(shop: Shop, grace: Grace = SOON) -> AsyncIterator[Lives]:
+async def living(
+    shop: Shop, grace: Grace = SOON, told: Callable[[str], None] = lambda text: None
+) -> AsyncIterator[Lives]:
     bench = shop.bench()
     equipment = Equipment(
         shop.connect,
@@ -34,7 +44,7 @@ async def living(shop: Shop, grace: Grace = SOON) -> AsyncIterator[Lives]:
         rules=Rules(),
         terms=Terms(lease=timedelta(seconds=15)),
     )
-    lives = Lives(equipment, grace=grace)
+    lives = Lives(equipment, grace=grace, told=told)
     task = asyncio.create_task(lives.live())
     await shop.until(lambda: lives.number is not None)
     try:
@@ -154,3 +164,44 @@ workflow:
     asyncio.run(work())
 
     assert len(named) == 1
+
+
+def test_a_database_that_takes_nothing_is_told_of_once_and_waited_for(shop: Shop) -> None:
+    said: list[str] = []
+
+    async def work() -> int:
+        async with living(shop, told=said.append) as lives:
+            number = shop.start(QUICK)
+            shop.records.connection.execute(FULL)
+            lives.hear(WAKE, "")
+            await shop.until(lambda: bool(said))
+            await asyncio.sleep(2.5)
+            shop.records.connection.execute("drop trigger full_disk on noetl.event")
+            await shop.until(lambda: len(said) == 2)
+            await shop.until(lambda: shop.status(number) == Status.COMPLETED)
+            return number
+
+    number = asyncio.run(work())
+
+    assert shop.done(number).status == "completed"
+    assert said[0].startswith("the database does not take what was done; trying again: 53100")
+    assert "No space left on device" in said[0]
+    assert said[1:] == ["the database takes what was done again"]
+
+
+def test_who_leaves_waits_only_so_long_for_a_database_that_takes_nothing(shop: Shop) -> None:
+    number = shop.start(SLOW)
+
+    async def work() -> float:
+        async with living(shop) as lives:
+            await shop.until(lambda: shop.state(number, "slow") == "leased")
+            shop.records.connection.execute(FULL)
+            began = time.monotonic()
+        assert lives.held == 0
+        return time.monotonic() - began
+
+    took = asyncio.run(work())
+    shop.records.connection.execute("drop trigger full_disk on noetl.event")
+
+    assert took < 15
+    assert shop.state(number, "slow") in ("leased", "ready")

@@ -20,12 +20,24 @@ for line in sys.stdin:
 else:
     own.write_text("orphan")
 """
+BEATS = """
+import json, os, sys, time
+from pathlib import Path
+order = json.loads(sys.stdin.readline())
+own = Path(sys.argv[1]) / f"{os.getpid()}"
+own.write_text("up")
+hangs = Path(sys.argv[1]).parent / "hangs"
+while not (hangs.exists() and hangs.read_text() == str(os.getpid())):
+    os.write(order["pulse"], b".")
+    time.sleep(0.02)
+time.sleep(1_000)
+"""
 PARENT = """
 import sys
 from noetl_mcp.worker.supervisor import Orders, Supervisor
 child, folder, count, may_end = sys.argv[1:5]
 command, ends = [sys.executable, "-c", child, folder], may_end == "yes"
-orders = Orders(lambda n: command, int(count), lambda n: {"n": n}, may_end=ends)
+orders = Orders(lambda n: command, int(count), lambda n: {"n": n}, may_end=ends, look=0.1)
 sys.exit(Supervisor(orders, lambda text: None).run())
 """
 
@@ -114,3 +126,40 @@ def test_what_is_hopeless_is_not_tried_for_ever_and_ends_the_others(tmp_path: Pa
 
     with supervised(tmp_path, child=child) as parent:
         assert parent.wait(20) == 2
+
+
+def test_a_process_whose_loop_stands_still_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "up"
+    folder.mkdir()
+    with supervised(folder, 2, BEATS):
+        within(lambda: len(up(folder)) == 2)
+        first, second = up(folder)
+
+        (tmp_path / "hangs").write_text(str(first))
+
+        within(lambda: len(up(folder)) == 2 and first not in up(folder))
+        assert second in up(folder)
+
+
+def test_a_process_that_was_stopped_is_left_alone_and_so_is_one_that_never_beats(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "up"
+    folder.mkdir()
+    with supervised(folder, 1, BEATS):
+        within(lambda: len(up(folder)) == 1)
+        (pid,) = up(folder)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(1.5)
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(0.3)
+
+        assert up(folder) == [pid]
+    other = tmp_path / "other"
+    other.mkdir()
+    with supervised(other, 1):
+        within(lambda: len(up(other)) == 1)
+        quiet = up(other)
+        time.sleep(1.0)
+
+        assert up(other) == quiet
