@@ -11,6 +11,7 @@ import click
 from noetl_mcp.broker import starts
 from noetl_mcp.broker.program import Program
 from noetl_mcp.cli.connecting import opened_home
+from noetl_mcp.cli.dry_printing import summary_of, tell
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import State, Status
 from noetl_mcp.settings import Settings
@@ -25,7 +26,6 @@ from noetl_mcp.worker.rehearsal import Props, Rehearsal, Rehearsed
 if TYPE_CHECKING:
     from noetl_mcp.assembly import Home
     from noetl_mcp.compiler.plan import Plan
-    from noetl_mcp.tasks.gates import Planned
 
 OPERATION_FAILED = 1
 
@@ -33,7 +33,7 @@ OPERATION_FAILED = 1
 def dry_run(
     plan: "Plan | None", path: str, version: int | None, order: Order, *, as_json: bool
 ) -> int:
-    """Tell what would happen; 0 when everything would be allowed, else 1."""
+    """Tell what would happen; 1 when something would be refused or fail, else 0."""
     with ExitStack() as stack:
         home = stack.enter_context(opened_home()) if _needs_database(plan) else None
         try:
@@ -48,7 +48,7 @@ def dry_run(
     if as_json:
         _print_json(_shape(content, found))
     else:
-        _tell(found)
+        tell(found)
     return 0 if found.is_allowed else OPERATION_FAILED
 
 
@@ -110,7 +110,12 @@ def _props(home: "Home | None", settings: Settings, bench: Bench) -> Props:
 
 def _shape(content: Mapping[str, Any], found: Rehearsed) -> dict[str, Any]:
     steps = [
-        {"name": name, "state": State(state).name.lower(), "attempts": attempts}
+        {
+            "name": name,
+            "state": State(state).name.lower(),
+            "attempts": attempts,
+            "perhaps": name in found.perhaps,
+        }
         for name, state, attempts, _ in found.states
     ]
     return {
@@ -120,45 +125,16 @@ def _shape(content: Mapping[str, Any], found: Rehearsed) -> dict[str, Any]:
         "version": content.get("version"),
         "status": Status(found.status).name.lower(),
         "allowed": found.is_allowed,
+        "verdict": found.verdict,
+        "summary": summary_of(found),
         "writes": [one.as_json() for one in found.writes],
         "unknown": list(found.unknown),
+        "unknown_because": dict(found.reasons),
+        "assumed": dict(found.assumed),
         "steps": steps,
         "result": found.result,
         "error": found.error,
     }
-
-
-def _tell(found: Rehearsed) -> None:
-    for name, state, _, error in found.states:
-        if name in found.unknown:
-            click.echo(f"unknown   {name}  it depends on the answer of a write", err=True)
-        elif not any(one.step == name for one in found.writes):
-            message = f"  {decode(error).get('message', '')}" if error else ""
-            click.echo(f"{State(state).name.lower():<9} {name}{message}", err=True)
-    for one in found.writes:
-        for line in _planned(one):
-            click.echo(line)
-    if found.is_allowed:
-        unknown = "; what is unknown will only be seen when it runs" if found.unknown else ""
-        click.echo(f"dry run: everything would be allowed, nothing was written{unknown}", err=True)
-        return
-    told = found.error or {}
-    said = f": {told['message']}" if told.get("message") else ""
-    click.echo(f"dry run: it would not get through{said}; nothing was written", err=True)
-
-
-def _planned(one: "Planned") -> list[str]:
-    word = "would write" if one.verdict == "allowed" else "refused"
-    method = f" {one.method}" if one.method else ""
-    lines = [f"{word:<11} {one.step}  {one.task}{method}" + (f"  {one.why}" if one.why else "")]
-    lines += [
-        f"              {bound.bound} {bound.expected}: {_held(bound.held)}" for bound in one.bounds
-    ]
-    return lines
-
-
-def _held(held: object) -> str:
-    return {True: "holds", False: "does not hold"}.get(held, str(held))  # type: ignore[call-overload,no-any-return]
 
 
 def _print_json(value: Any) -> None:

@@ -1,41 +1,45 @@
 """A dry run: an execution in memory, in which everything is read and nothing is written.
 
 A write goes through its gates and is then predicted instead of sent. What depends on its answer
-cannot be known and is left out, which is said. Keeps nothing: no database takes part.
+cannot be known, which is said; what stands behind it is looked at all the same. Keeps nothing: no
+database takes part.
 """
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from noetl_mcp.broker.program import Program
 from noetl_mcp.broker.records import Begin, Context, Key
 from noetl_mcp.broker.results import Known
 from noetl_mcp.broker.run import Left, Run, World
-from noetl_mcp.broker.starts import Starts
+from noetl_mcp.broker.starts import Starts, WrongPayload
+from noetl_mcp.compiler.payload import Problem, check_payload, templated
 from noetl_mcp.queue.encode import decode, encode
-from noetl_mcp.queue.lease import Lease, Over, State, Status
-from noetl_mcp.queue.memory import MemoryQueue, Row, Store
+from noetl_mcp.queue.lease import Lease, State, Status
+from noetl_mcp.queue.memory import MemoryQueue, Store
 from noetl_mcp.queue.pools import queues_behind
 from noetl_mcp.tasks.calls import Failed, Task
 from noetl_mcp.tasks.contract import TaskSpec
-from noetl_mcp.tasks.gates import Planned, predict
-from noetl_mcp.worker.calling import Rules, gate_of
+from noetl_mcp.worker.calling import Rules
 from noetl_mcp.worker.child import Child
 from noetl_mcp.worker.engine import Engine, Terms
 from noetl_mcp.worker.in_memory import Asked, Kept, Straight, row_of
 from noetl_mcp.worker.iterator import Iterator
-from noetl_mcp.worker.masks import Mask
+from noetl_mcp.worker.rehearsed_settler import RehearsedSettler
+from noetl_mcp.worker.rehearsed_steps import ASSUMED, RehearsedSteps
+from noetl_mcp.worker.rehearsed_story import Story
+from noetl_mcp.worker.rehearsed_unknown import Unknown, holds_unknown, without_unknown
+from noetl_mcp.worker.rehearsed_writes import Write
 from noetl_mcp.worker.rendered import Rendered
-from noetl_mcp.worker.settle import ERRORS, Fault, Settler, Work
-from noetl_mcp.worker.step import Steps
+from noetl_mcp.worker.settle import Fault, Work
 
-_UNKNOWABLE = frozenset({"template", "condition", "result", "assert", "error", "retry"})
 _LOOK = 0.005
+_LONGEST_IDLE = 2.0
 Find = Callable[[str, int | str | None], Program]
-Credentials = Callable[[str], Mapping[str, Any]]
+Verdict = Literal["allowed", "unknown", "refused", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,73 +60,43 @@ class Rehearsed:
     """What a dry run found: each write it would have made, and how it ended."""
 
     status: int
-    writes: Sequence[Planned]
+    writes: Sequence[Write]
     unknown: Sequence[str]
-    """The steps that depend on the answer of a write."""
+    """The steps that could not be looked at, or not wholly."""
     states: Sequence[tuple[str, int, int, str | None]]
     """(name, state, attempts, error) of each step outside of iterators that was decided."""
     result: Any
     error: Mapping[str, Any] | None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """By step: why it could not be looked at."""
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    """By step: what was taken for granted, such as an approval."""
+    perhaps: frozenset[str] = frozenset()
+    """The steps that are only perhaps reached."""
 
     @property
     def is_allowed(self) -> bool:
-        """Whether everything would be let through, as far as can be known."""
-        refused = any(one.verdict == "refused" for one in self.writes)
-        return self.status == Status.COMPLETED and not refused
+        """Whether nothing would be refused, as far as can be known."""
+        return self.verdict in ("allowed", "unknown")
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is to be said of all of it; `unknown` where not everything could be looked at."""
+        if any(one.verdict == "refused" for one in self.writes):
+            return "refused"
+        if self.status != Status.COMPLETED:
+            return "failed"
+        return "unknown" if self.unknown else "allowed"
 
 
-class _Settler(Settler):
-    """Leaves out what cannot be known, instead of failing over it."""
+class RehearsedRun(Run):
+    """An execution of a dry run; some of what it is given may not be known."""
 
-    def __init__(self, engine: Engine, rehearsal: "Rehearsal") -> None:
-        super().__init__(engine)
-        self.rehearsal = rehearsal
-
-    def failed(self, work: Work, fault: Fault, *, payload: Any = None, answer: Any = None) -> None:
-        """Fail a step, unless it is about the answer of a write that was not sent."""
-        if fault.code in _UNKNOWABLE and self.rehearsal.depends(work):
-            self.rehearsal.unknown.append(work.node.name)
-            self.skipped(work)
-            return
-        super().failed(work, fault, payload=payload, answer=answer)
-
-    def finished(self, run: Run, idx: int) -> None:
-        """End an execution; a result that hangs on a write is not known."""
-        if self.rehearsal.predicted.get(run.id):
-            try:
-                encode(run.result())
-            except ERRORS:
-                over = Over(run.id, Status.COMPLETED, None, None)
-                self.engine.outbox.flush.over.append(over)
-                self.rehearsal.unknown.append("the result")
-                self.rehearsal.tell_parent(run)
-                return
-        super().finished(run, idx)
-
-
-class _Steps(Steps):
-    """Predicts what writes."""
-
-    rehearsal: "Rehearsal"
-
-    async def _execute(self, work: Work, rendered: Rendered, mask: Mask) -> None:
-        node = work.node
-        if not node.writes:
-            await super()._execute(work, rendered, mask)
-            return
-        call = await self._call(work, rendered, mask)
-        strict = bool(work.run.program.plan["options"].get("require_confirm"))
-        gate = gate_of(node, rendered, self.rules, strict=strict)
-        task = self.task(node.type)
-        preview = getattr(task, "preview", None)
-        answer = mask.value(await preview(call)) if preview is not None else None
-        planned = predict(gate, answer)
-        self.rehearsal.writes.append(planned)
-        if planned.verdict == "refused":
-            code = planned.code or "refused"
-            raise Failed(code, mask.text(planned.why), retriable=False)
-        self.rehearsal.predicted.setdefault(work.run.id, set()).add(node.idx)
-        self._answered(work, answer, encode(answer), rendered.payload, [])
+    @property
+    def secrets(self) -> list[str]:
+        """The texts in the workload that nobody may read afterwards."""
+        known = {key: one for key, one in self.workload.items() if not holds_unknown(one)}
+        return Run(self.program, self.context, known, self.lanes, self.world).secrets
 
 
 class Rehearsal:
@@ -132,13 +106,7 @@ class Rehearsal:
         self.props = props
         self.store = Store(clock=time.monotonic)
         self.kept = Kept(self.store)
-        self.runs: dict[int, Run] = {}
-        self.plans: dict[int, Program] = {}
-        self.writes: list[Planned] = []
-        self.unknown: list[str] = []
-        self.predicted: dict[int, set[int]] = {}
-        self._finals: set[int] = set()
-        self._failures: dict[int, str] = {}
+        self.story = Story(self.store)
 
     async def run(self, program: Program, payload: Mapping[str, Any]) -> Rehearsed:
         """Go through a playbook; raise WrongPayload when it does not take the payload."""
@@ -147,7 +115,7 @@ class Rehearsal:
         pools = tuple(sorted(pool for pool in queues if not pool.startswith("=")))
         line: Any = Straight(MemoryQueue(self.store, 1))
         self.engine = Engine(line, Terms(pools=pools), self._begin)
-        self.settler = _Settler(self.engine, self)
+        self.settler = RehearsedSettler(self.engine, self.story)
         self._equip()
         working = asyncio.create_task(self.engine.run())
         try:
@@ -162,53 +130,78 @@ class Rehearsal:
 
     def start(self, program: Program, payload: Mapping[str, Any], parent: Key | None = None) -> int:
         """Start an execution in memory."""
-        begin = Starts(self.kept, self.props.world).prepare(program, payload)
+        runs = self.story.runs
+        gaps = {name: one for name, one in payload.items() if holds_unknown(one)}
+        begin, workload = self._begun(program, payload, gaps)
         rows = [(begun[0], row_of(begun)) for begun in begin.steps]
-        number = self.store.start(len(self.plans), begin.payload, rows)
-        context = Context(number, len(self.plans), begin.payload)
+        number = self.store.start(len(runs), begin.payload, rows)
+        context = Context(number, len(runs), begin.payload)
         if parent is not None:
             context = context._replace(
                 parent_execution=parent[0], parent_idx=parent[1], parent_item=parent[2]
             )
-        lanes = program.lanes[0]
-        run = Run(program, context, decode(begin.payload), lanes, self.props.world)
-        self.runs[number], self.plans[number] = run, program
+        run = RehearsedRun(program, context, workload, program.lanes[0], self.props.world)
+        runs[number] = run
         self._learn(run, begin)
         if begin.over:
             execution = self.store.executions[number]
             execution.status, execution.result = Status.COMPLETED, begin.result
         return number
 
+    def _begun(
+        self, program: Program, payload: Mapping[str, Any], gaps: Mapping[str, Any]
+    ) -> tuple[Begin, Mapping[str, Any]]:
+        """Return how an execution begins, and its workload; some of it may not be known."""
+        starts = Starts(self.kept, self.props.world)
+        if not gaps:
+            begin = starts.prepare(program, payload)
+            return begin, decode(begin.payload)
+        known = {name: one for name, one in payload.items() if name not in gaps}
+        inputs = program.plan["inputs"]
+        others = [one for one in inputs if one["name"] not in gaps]
+        checked, problems = check_payload(others, known)
+        workload: dict[str, Any] = dict(checked)
+        strangers = sorted(gaps.keys() - {one["name"] for one in inputs}) if inputs else []
+        problems += [
+            Problem("unknown-name", (name,), "the playbook has no such variable")
+            for name in strangers
+        ]
+        if problems:
+            raise WrongPayload(problems)
+        for name in templated(others, known):
+            workload[name] = Unknown(f"{{{{ workload.{name} }}}}")
+        lanes = starts.lanes(program, 0)
+        rows = [(idx, State.READY, lanes[idx], 0, 0, 1, None, None) for idx in program.entries]
+        text = encode(without_unknown({**workload, **gaps}))
+        return Begin(program.plan_id, text, program.path, None, rows), {**workload, **gaps}
+
     def _start_child(
         self, path: str, version: int | str, payload: Mapping[str, Any], parent: Key
     ) -> int:
-        return self.start(self.props.find(path, version), payload, parent)
+        story = self.story
+        above = story.runs[parent[0]]
+        lease = Lease(*parent, lease=0, attempt=0, crashes=0, live=1, before=State.READY, lane=0)
+        work = Work(above, above.program.nodes[parent[1]], lease)
+        is_perhaps = story.is_perhaps(work)
+        if is_perhaps and story.calls_itself(above, path):
+            raise Failed("calls-itself", f"'{path}' calls itself; it is not gone into again")
+        try:
+            number = self.start(self.props.find(path, version), payload, parent)
+        except WrongPayload as problem:
+            said = f"playbook '{path}' does not take this: {problem}"
+            raise Failed("wrong-payload", said, retriable=False) from None
+        story.paths[number] = path
+        if is_perhaps:
+            story.perhaps_runs.add(number)
+        if story.is_later(work):
+            story.later_runs.add(number)
+        return number
 
     def _result_of(self, execution_id: int, step: str) -> Any:
-        node = self.runs[execution_id].program.find(step)
-        row = self.store.steps.get((execution_id, node.idx, 0)) if node is not None else None
-        return decode(row.result) if row is not None and row.result else None
-
-    def depends(self, work: Work) -> bool:
-        """Whether a step may read the answer of a write that was not sent."""
-        run, seen = work.run, set[int]()
-        pending = [work.node.idx]
-        predicted = self.predicted.get(run.id, set())
-        while pending:
-            idx = pending.pop()
-            if idx in predicted:
-                return True
-            if idx not in seen:
-                seen.add(idx)
-                pending += run.program.nodes[idx].looks
-        return False
-
-    def tell_parent(self, run: Run) -> None:
-        """Let the parent of an execution know that it is over."""
-        context = run.context
-        if context.parent_execution is not None:
-            key = (context.parent_execution, context.parent_idx or 0, context.parent_item or 0)
-            self.store.arrive(key, encode({"child": run.id}))
+        run = self.story.runs[execution_id]
+        node = run.program.find(step)
+        left = None if node is None else run.left.get((node.idx, 0))
+        return None if left is None else left.known.result
 
     def _equip(self) -> None:
         asked = Asked(self.store, self._start_child, self._result_of)
@@ -216,7 +209,10 @@ class Rehearsal:
         async def noted(lease: Lease, note: str) -> None:
             self.store.steps[lease.key].note = note
 
-        steps = _Steps(
+        async def assumed(work: Work, rendered: Rendered) -> None:
+            raise AssertionError("whatever waits is assumed before it is done")
+
+        steps = RehearsedSteps(
             self.settler,
             self.props.task,
             {},
@@ -227,30 +223,21 @@ class Rehearsal:
             self.props.credentials,
             self.props.specs,
         )
-        steps.rehearsal = self
-
-        async def answered(work: Work, result: Any, payload: Any) -> None:
-            await steps.settle(work, result, payload)
-
-        async def assumed(work: Work, rendered: Rendered) -> None:
-            self.predicted.setdefault(work.run.id, set()).add(work.node.idx)
-            await steps.settle(work, _ASSUMED.get(work.node.type), rendered.payload)
-
+        steps.story = self.story
         steps.bodies = {
-            "iterator": Iterator(self.settler, asked, answered),
-            "playbook": Child(self.settler, asked, answered),
-            "wait": assumed,
-            "approve": assumed,
-            "callback": assumed,
+            "iterator": Iterator(self.settler, asked, steps.answered),
+            "playbook": Child(self.settler, asked, steps.answered),
+            **dict.fromkeys(ASSUMED, assumed),
         }
         self.steps = steps
 
     def _begin(self, leases: list[Lease]) -> None:
         for lease in leases:
-            run = self.runs[lease.execution_id]
+            run = self.story.runs[lease.execution_id]
             work = Work(run, run.program.nodes[lease.idx], lease)
             if not self.steps.at_once(work):
                 task = asyncio.get_running_loop().create_task(self._carry(work))
+                task.add_done_callback(self._ended)
                 self.engine.begun(lease, task, computes=work.node.computes)
 
     async def _carry(self, work: Work) -> None:
@@ -262,34 +249,29 @@ class Rehearsal:
             told = Fault("crash", f"{type(problem).__name__}: {problem}")
             self.settler.failed(work, told)
 
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        """End the dry run over a defect, rather than wait for a step that nobody settles."""
+        problem = None if task.cancelled() else task.exception()
+        if problem is not None:
+            self.engine.broken(problem)
+
     async def _until_over(self, number: int, working: "asyncio.Task[None]") -> None:
+        execution, idle = self.store.executions[number], 0
         while not working.done():
-            self._close()
-            if self.store.executions[number].status != Status.RUNNING:
+            if execution.status != Status.RUNNING:
+                return
+            idle = 0 if self._goes_on() else idle + 1
+            if idle * _LOOK > _LONGEST_IDLE:
+                said = "some steps wait for what a dry run does not bring about"
+                execution.status, execution.error = Status.FAILED, encode({"message": said})
                 return
             await asyncio.sleep(_LOOK)
         working.result()
 
-    def _close(self) -> None:
-        """End executions that failed, after their `finally` steps."""
-        held = {key[0] for key in self.engine.held}
-        for number in [n for n in self.store.halts if n not in held]:
-            run, execution = self.runs[number], self.store.executions[number]
-            error = execution.error or encode({"message": "it failed"})
-            del self.store.halts[number]
-            self.engine.halted.pop(number, None)
-            if run.program.finals and number not in self._finals:
-                self._finals.add(number)
-                self._failures[number] = error
-                for idx in run.program.finals:
-                    self.store.steps[number, idx, 0] = row = Row(State.READY, run.lanes[idx])
-                    row.live = 1
-                    self.store.queue((number, idx, 0), row.lane)
-                self.engine.wake()
-                continue
-            execution.status, execution.error = Status.FAILED, error
-            self.tell_parent(run)
-            self.engine.wake()
+    def _goes_on(self) -> bool:
+        """Whether a step is at work, or may yet be."""
+        store, engine = self.store, self.engine
+        return bool(engine.held or engine.outbox or store.timers or any(store.queues.values()))
 
     def _learn(self, run: Run, begin: Begin) -> None:
         for idx, state, _lane, _waits, _toward, _live, result, extra in begin.steps:
@@ -299,33 +281,30 @@ class Rehearsal:
                 run.remember(idx, 0, Left(known, decode(extra) if extra else {}))
 
     def _told(self, number: int) -> Rehearsed:
-        execution, run = self.store.executions[number], self.runs[number]
-        failure = self._failures.get(number)
-        status = Status.FAILED if failure else Status(execution.status)
-        error = failure or execution.error
-        states = [
-            (run.program.nodes[idx].name, row.state, row.attempt, row.error)
-            for (execution_id, idx, item), row in sorted(self.store.steps.items())
-            if execution_id == number
-            and item == 0
-            and not run.program.nodes[idx].hidden
-            and row.state != State.WAITING
-        ]
+        story = self.story
+        execution, run = self.store.executions[number], story.runs[number]
+        states, perhaps = [], set[str]()
+        for (execution_id, idx, item), row in sorted(self.store.steps.items()):
+            node = run.program.nodes[idx] if execution_id == number and item == 0 else None
+            if node is None or node.hidden or row.state == State.WAITING:
+                continue
+            is_left_out = node.name in story.unknown and row.state == State.DONE
+            state = State.SKIPPED if is_left_out else row.state
+            states.append((node.name, state, row.attempt, row.error))
+            if row.state != State.SKIPPED and story.perhaps_done(run, idx):
+                perhaps.add(node.name)
+        has_failed = execution.status == Status.FAILED
         return Rehearsed(
-            status,
-            tuple(self.writes),
-            tuple(dict.fromkeys(self.unknown)),
+            execution.status,
+            tuple(story.writes),
+            tuple(story.unknown),
             states,
             None if execution.result is None else decode(execution.result),
-            decode(error) if error and status == Status.FAILED else None,
+            decode(execution.error) if execution.error and has_failed else None,
+            story.unknown,
+            story.assumed,
+            frozenset(perhaps),
         )
 
 
-_ASSUMED: Mapping[str, Any] = {
-    "approve": {"approved": True, "by": None, "comment": "assumed by a dry run"},
-    "wait": {"assumed": True},
-    "callback": None,
-}
-
-
-__all__ = ["Props", "Rehearsal", "Rehearsed"]
+__all__ = ["Props", "Rehearsal", "Rehearsed", "Verdict"]

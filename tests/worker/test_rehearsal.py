@@ -171,3 +171,291 @@ def test_a_payload_that_does_not_fit_is_refused_before_anything() -> None:
         )
 
     assert stage.echo.calls == []
+
+
+MAKE = "{step: make, type: change, confirm: true"
+
+
+def verdicts(found: Rehearsed) -> dict[str, str]:
+    return {one.step: one.verdict + (" perhaps" if one.perhaps else "") for one in found.writes}
+
+
+def test_writes_behind_one_that_is_not_wholly_known_are_looked_at_too() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [second]}}\n"
+        "  - {step: second, type: change, data: {id: '{{ make.id }}'}, confirm: true,"
+        " next: [third]}\n"
+        "  - {step: third, type: change, expect: {requireConfirm: true}, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert verdicts(found) == {"make": "allowed", "second": "unknown", "third": "refused"}
+    assert (found.is_allowed, found.verdict, found.unknown) == (False, "refused", ("second",))
+    assert (found.error or {})["step"] == "third"
+
+
+def test_a_result_that_is_not_known_keeps_no_finally_step_from_being_looked_at() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [end]}}\n  - {{step: end, result: '{{{{ make.id }}}}'}}\n"
+        "finally:\n  - {step: clean, type: change, confirm: true}\n"
+    )
+
+    assert verdicts(found) == {"make": "allowed", "clean": "allowed"}
+    assert (found.verdict, found.unknown) == ("unknown", ("the result",))
+
+
+def test_what_a_default_would_hide_is_unknown_all_the_same() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [use]}}\n"
+        "  - {step: use, type: echo, data: {id: '{{ make.id | default(7) }}'}, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert found.unknown == ("use",)
+
+
+def test_of_a_condition_that_is_not_known_every_way_is_perhaps_taken() -> None:
+    stage = Stage()
+
+    found = stage.run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [{{when: '{{{{ make.ok }}}}', step: more}}, less]}}\n"
+        "  - {step: more, type: change, confirm: true, next: [look]}\n"
+        "  - {step: less, type: change, expect: {requireConfirm: true}, next: [end]}\n"
+        "  - {step: look, type: echo, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert verdicts(found) == {
+        "make": "allowed",
+        "more": "allowed perhaps",
+        "less": "refused perhaps",
+    }
+    assert (found.is_allowed, found.unknown) == (False, ("look",))
+    assert stage.echo.calls == []
+
+
+def test_exclusive_ways_end_at_the_first_that_is_certainly_taken() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: {{spec: {{mode: exclusive}}, arcs: ["
+        "{when: '{{ 1 > 2 }}', step: a}, {when: '{{ make.ok }}', step: b},"
+        " {when: '{{ 2 > 1 }}', step: c}, {step: d}]}}\n"
+        + "".join(f"  - {{step: {n}, type: change, confirm: true, next: [end]}}\n" for n in "abcd")
+        + "  - {step: end}\n"
+    )
+
+    assert set(verdicts(found)) == {"make", "b", "c"}
+    assert verdicts(found)["c"] == "allowed perhaps"
+
+
+def test_a_step_whose_own_condition_is_not_known_is_perhaps_reached() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [more]}}\n"
+        "  - {step: more, type: change, when: '{{ make.ok }}', confirm: true, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert verdicts(found) == {"make": "allowed", "more": "allowed perhaps"}
+
+
+def test_what_follows_when_a_write_fails_is_perhaps_reached() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, on_error: undo, next: [end]}}\n"
+        "  - {step: undo, type: change, expect: {requireConfirm: true}, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert verdicts(found) == {"make": "allowed", "undo": "refused perhaps"}
+    assert not found.is_allowed
+
+
+def test_items_that_are_not_known_are_gone_through_with_one_for_all() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [each]}}\n"
+        "  - {step: each, type: iterator, collection: '{{ make.rows }}', element: x, next: [end],"
+        " task: {type: change, data: {x: '{{ x.id }}'}, expect: {requireConfirm: true}}}\n"
+        "  - {step: end, result: '{{ each.results }}'}\n"
+    )
+
+    assert verdicts(found)["each.item"] == "refused perhaps"
+    assert found.writes[1].item is None
+    assert not found.is_allowed
+
+
+def test_what_items_give_that_were_not_sent_is_not_known_but_how_many_there_are_is() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [each]}\n"
+        "  - {step: each, type: iterator, collection: [1, 2], element: x, next: [use, many],"
+        " task: {type: change, data: {x: '{{ x }}'}, confirm: true}}\n"
+        "  - {step: use, type: echo, data: {ids: '{{ each.results }}'}, next: [end]}\n"
+        "  - {step: many, type: echo, data: {n: '{{ each.results | length }}'}, next: [end]}\n"
+        "  - {step: end, result: '{{ many.n }}'}\n"
+    )
+
+    assert (found.unknown, found.result) == (("use",), 2)
+
+
+def test_a_child_is_gone_through_with_what_is_known_of_its_payload() -> None:
+    child = (
+        "workload: {id: {type: integer, required: true}, n: 0}\n"
+        "workflow:\n  - {step: start, next: [a]}\n"
+        "  - {step: a, type: change, data: {id: '{{ workload.id }}'}, confirm: true, next: [b]}\n"
+        "  - {step: b, type: change, data: {n: '{{ workload.n }}'}, confirm: true, next: [end]}\n"
+        "  - {step: end, result: {n: '{{ workload.n }}', id: '{{ workload.id }}'}}\n"
+    )
+
+    found = Stage(**{"tests/child": child}).run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [kid]}}\n"
+        "  - {step: kid, type: playbook, path: tests/child,"
+        " data: {id: '{{ make.id }}', n: 5}, next: [end]}\n"
+        "  - {step: end, result: '{{ kid.n }}'}\n"
+    )
+
+    assert verdicts(found) == {"make": "allowed", "a": "unknown", "b": "allowed"}
+    assert (found.result, found.writes[2].playbook) == (5, "tests/child")
+
+
+def test_a_child_that_perhaps_calls_itself_is_gone_into_once() -> None:
+    again = (
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [{{when: '{{{{ make.more }}}}', step: kid}}, end]}}\n"
+        "  - {step: kid, type: playbook, path: tests/again, next: [end]}\n  - {step: end}\n"
+    )
+
+    found = Stage(**{"tests/again": again.replace("t.yaml", "")}).run(again)
+
+    assert found.is_allowed
+    assert len(found.writes) < 4
+
+
+def test_a_read_that_fails_behind_a_write_may_well_work_once_that_is_done() -> None:
+    text = (
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [look]}}\n"
+        "  - {step: look, type: echo, data: {fails: 9}, next: [more]}\n"
+        "  - {step: more, type: change, confirm: true, next: [end]}\n  - {step: end}\n"
+    )
+
+    found = Stage().run(text)
+
+    assert (found.verdict, found.unknown) == ("unknown", ("look",))
+    assert verdicts(found) == {"make": "allowed", "more": "allowed"}
+
+
+def test_behind_what_certainly_fails_nothing_is_reached_but_beside_it_everything() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [bad, other]}\n"
+        "  - {step: bad, type: change, expect: {requireConfirm: true}, next: [after]}\n"
+        "  - {step: after, type: change, confirm: true, next: [end]}\n"
+        "  - {step: other, type: echo, data: {v: 1}, next: [late]}\n"
+        "  - {step: late, type: change, confirm: true, next: [both]}\n"
+        "  - {step: both, type: change, confirm: true, needs: [after], next: [end]}\n"
+        "  - {step: end}\n".replace(", needs: [after]", "")
+    )
+
+    assert verdicts(found) == {"bad": "refused", "late": "allowed", "both": "allowed"}
+    assert states(found)["after"] == "skipped"
+
+
+def test_names_set_from_what_is_not_known_are_not_known_either() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, set: {{id: '{{{{ result.id }}}}', n: 7}}, next: [use, good]}}\n"
+        "  - {step: use, type: echo, data: {id: '{{ ctx.id }}'}, next: [end]}\n"
+        "  - {step: good, type: echo, data: {n: '{{ ctx.n }}'}, next: [end]}\n"
+        "  - {step: end, result: '{{ good.n }}'}\n"
+    )
+
+    assert (found.unknown, found.result) == (("use",), 7)
+
+
+def test_a_type_that_no_worker_can_do_is_refused() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        "  - {step: make, type: revit, method: delete_element, confirm: true, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert [(one.verdict, one.planned.code) for one in found.writes] == [
+        ("refused", "no-such-task")
+    ]
+
+
+def test_polling_for_what_a_write_brings_about_is_not_waited_for() -> None:
+    stage = Stage()
+
+    found = stage.run(
+        "workflow:\n  - {step: start, next: [make]}\n"
+        f"  - {MAKE}, next: [poll]}}\n"
+        "  - {step: poll, type: echo, data: {v: 1},"
+        " repeat: {until: '{{ result.v == 2 }}', max: 60, delay: 2s}, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert (found.unknown, len(stage.echo.calls)) == (("poll",), 1)
+
+
+def test_a_sequence_gives_what_its_last_task_gives_known_or_not() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [both]}\n"
+        "  - {step: both, type: sequence, next: [use], tasks: ["
+        "{name: one, type: echo, data: {v: 1}}, {name: two, type: change, confirm: true}]}\n"
+        "  - {step: use, type: echo, data: {v: '{{ both.v }}'}, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert found.unknown == ("use",)
+    assert [one.verdict for one in found.writes] == ["allowed"]
+
+
+def test_a_save_says_where_its_rows_go_and_how_many_they_are() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [look]}\n"
+        "  - {step: look, type: echo, data: {rows: [{a: 1}, {a: 2}]}, next: [end],"
+        " save: [{storage: file, path: /tmp/x.jsonl, data: '{{ result.rows }}'}]}\n"
+        "  - {step: end}\n"
+    )
+
+    (one,) = found.writes
+    assert one.deed.head == "2 rows into file /tmp/x.jsonl (append)"
+    assert (one.deed.request or {})["data"] == [{"a": 1}, {"a": 2}]
+
+
+def test_a_request_is_shown_without_its_secrets() -> None:
+    found = Stage().run(
+        "workload: {key: {type: string, default: sesame-open, secret: true}}\n"
+        "workflow:\n  - {step: start, next: [make]}\n"
+        "  - {step: make, type: http, method: POST, url: 'http://127.0.0.1:9/{{ workload.key }}',"
+        " data: {number: A-1, key: '{{ workload.key }}'}, confirm: true, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    told = found.writes[0].as_json()
+    assert "sesame" not in str(told)
+    assert told["method"] == "POST"
+    assert told["request"] == {
+        "method": "POST",
+        "url": "http://127.0.0.1:9/••••••",
+        "body": {"number": "A-1", "key": "••••••"},
+    }
+
+
+def test_an_approval_is_said_to_be_assumed_and_who_gave_it_is_not_known() -> None:
+    found = Stage().run(
+        "workflow:\n  - {step: start, next: [ask]}\n"
+        "  - {step: ask, type: approve, approve: {message: may I},"
+        " next: [{when: '{{ ask.approved }}', step: make}]}\n"
+        "  - {step: make, type: change, data: {by: '{{ ask.by }}'}, confirm: true, next: [end]}\n"
+        "  - {step: end}\n"
+    )
+
+    assert found.assumed == {"ask": "assumed approved"}
+    assert verdicts(found) == {"make": "unknown"}
