@@ -1,7 +1,8 @@
 """What the whole program can be told from outside, read once. Opens no database and no server.
 
 A value comes from the environment, else from `config.toml` in the home folder, else it is the
-default. A wrong value is refused with one sentence; a secret is never part of that sentence.
+default. A wrong value is refused with one sentence; a secret is never part of that sentence. So is
+a misspelt name of what keeps an installation safe; of other strange names `strange_names` tells.
 """
 
 import math
@@ -13,6 +14,8 @@ from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, Self, TypeGuard, TypeVar
+
+from noetl_mcp.misspelt import Stranger, strangers
 
 PREFIX = "NOETL_"
 SECRET_PREFIX = "NOETL_SECRET_"
@@ -26,6 +29,9 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_NAME = re.compile(r"[a-z0-9_]+")
 _LONGEST_LEASE = 86_400.0
 _MOST_DAYS = 100_000.0
+_SAFETY = frozenset(
+    {"NOETL_READ_ONLY", "NOETL_REQUIRE_CONFIRM", "NOETL_ALLOW_SHELL", "NOETL_ENV_ALLOW"}
+)
 
 PostgresSource = Literal["auto", "wheel", "system"]
 _Plain = str | bool | int | float | list[object]
@@ -155,6 +161,9 @@ class Settings:
     @classmethod
     def load(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """Read the environment over `config.toml` in the home folder."""
+        for one in _strangers(environ):
+            if _is_refused(one):
+                raise WrongSetting(one.says)
         home = home_folder(environ)
         told = _Told(environ, _config(home / CONFIG_NAME), home / CONFIG_NAME)
         return cls(
@@ -185,6 +194,21 @@ def home_folder(environ: Mapping[str, str]) -> Path:
     if state.startswith("/"):
         return Path(state) / "noetl-mcp"
     return Path(environ.get("HOME") or Path.home()) / ".local" / "state" / "noetl-mcp"
+
+
+def strange_names(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Say which variables are named like settings and are none; those that are refused are not."""
+    return tuple(one.says for one in _strangers(environ) if not _is_refused(one))
+
+
+def _strangers(environ: Mapping[str, str]) -> list[Stranger]:
+    known = [setting.name for setting in SETTINGS if not setting.name.endswith("*")]
+    return strangers(environ, known, SECRET_PREFIX)
+
+
+def _is_refused(one: Stranger) -> bool:
+    """Whether a misspelt name would leave an installation less safe than somebody believes."""
+    return one.is_very_near and one.near in _SAFETY
 
 
 class _Refused(Exception):

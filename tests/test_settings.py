@@ -5,11 +5,14 @@ import os
 import subprocess
 import sys
 from datetime import timedelta
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
-from noetl_mcp.settings import SETTINGS, Settings, WrongSetting
+from noetl_mcp.cli.checking import every_check
+from noetl_mcp.settings import SETTINGS, Settings, WrongSetting, strange_names
+from tests.cli.commands import noetl
 
 
 def test_without_anything_set_everything_has_its_default(tmp_path: Path) -> None:
@@ -130,6 +133,92 @@ def test_a_wrong_line_of_the_file_is_refused_where_it_stands(
         Settings.load({"NOETL_HOME": str(tmp_path)})
 
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("NOETL_READONLY", "NOETL_READ_ONLY"),
+        ("noetl_read_only", "NOETL_READ_ONLY"),
+        ("NOETL_ONLY_READ", "NOETL_READ_ONLY"),
+        ("NOETL_REQUIRE_CONFIRMATION", "NOETL_REQUIRE_CONFIRM"),
+        ("NOETL_ALLOWSHELL", "NOETL_ALLOW_SHELL"),
+        ("NOETL_SHELL_ALLOW", "NOETL_ALLOW_SHELL"),
+        ("NOETL_ENV_ALLOWED", "NOETL_ENV_ALLOW"),
+    ],
+)
+def test_a_misspelt_name_of_what_keeps_us_safe_is_refused(
+    tmp_path: Path, name: str, meant: str
+) -> None:
+    environ = {"NOETL_HOME": str(tmp_path), name: "1"}
+
+    with pytest.raises(WrongSetting) as refused:
+        Settings.load(environ)
+
+    assert str(refused.value) == f"{name} is no setting; did you mean {meant}?"
+    assert strange_names(environ) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("NOETL_DNS", "NOETL_DNS is no setting; did you mean NOETL_DSN?"),
+        ("NOETL_LEASE_SECOND", "NOETL_LEASE_SECOND is no setting; did you mean NOETL_LEASE_SECON"),
+        ("NOETL_SECRETS_TOKEN", "NOETL_SECRETS_TOKEN is no setting; did you mean NOETL_SECRET_TO"),
+        ("NOETL_CREDENTIALS_KEY", "NOETL_CREDENTIALS_KEY is no setting; did you mean NOETL_CREDE"),
+        ("NOETL_CONFIRM", "NOETL_CONFIRM is no setting; did you mean NOETL_REQUIRE_CONFIRM?"),
+        ("NOETL_ENV", "NOETL_ENV is no setting"),
+        ("NOETL_LOG_LEVEL", "NOETL_LOG_LEVEL is no setting"),
+    ],
+)
+def test_any_other_strange_name_is_told_and_nothing_else(
+    tmp_path: Path, name: str, says: str
+) -> None:
+    environ = {"NOETL_HOME": str(tmp_path), name: "hush"}
+
+    (told,) = strange_names(environ)
+
+    assert told.startswith(says)
+    assert "hush" not in told
+    assert Settings.load(environ) == Settings(home=tmp_path)
+
+
+def test_what_is_known_empty_or_of_others_is_not_strange() -> None:
+    environ = {setting.name: "1" for setting in SETTINGS} | {
+        "NOETL_SECRET_TOKEN": "1",
+        "NOETL_CREDENTIAL_KEY": "1",
+        "NOETL_TEST_DSN": "1",
+        "NOETL_MCP": "1",
+        "NOETL_READONLY": " ",
+        "READ_ONLY": "1",
+        "NOETLREADONLY": "1",
+    }
+
+    assert strange_names(environ) == ()
+
+
+def test_commands_that_need_settings_warn_once_and_refuse_what_is_unsafe(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+
+    asked = noetl("db", "status", NOETL_HOME=home, NOETL_DNS="x")
+    needless = noetl("rules", NOETL_HOME=home, NOETL_DNS="x")
+    unsafe = noetl("credential", "list", NOETL_HOME=home, NOETL_READONLY="1")
+
+    assert asked.err == "Warning: NOETL_DNS is no setting; did you mean NOETL_DSN?\n"
+    assert needless.err == ""
+    assert unsafe.code == 2
+    assert unsafe.err == "Error: NOETL_READONLY is no setting; did you mean NOETL_READ_ONLY?\n"
+
+
+def test_the_doctor_tells_strange_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    monkeypatch.setenv("NOETL_DNS", "x")
+
+    before_the_disk = takewhile(lambda one: one.what != "disk", every_check())
+
+    told = [(one.state, one.says) for one in before_the_disk if one.what == "settings"]
+    assert told[0] == ("fine", f"home is {tmp_path}")
+    assert ("doubtful", "NOETL_DNS is no setting; did you mean NOETL_DSN?") in told
 
 
 def test_what_is_secret_is_never_shown(tmp_path: Path) -> None:

@@ -154,7 +154,9 @@ def _workload() -> str:
             "## workload",
             "The variables of a playbook by name, each with its default. An entry that is a map "
             "with a JSON type behind `type` and only the keys below is a declaration; anything "
-            "else is the default itself, and its type is remembered.",
+            "else is the default itself, and its type is remembered: `--set` takes no other text. "
+            "A payload may bring a value of any type for it, and for a declaration only one that "
+            "fits.",
             table(("key of a declaration", ""), rows),
         )
     )

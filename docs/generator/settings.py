@@ -9,6 +9,11 @@ Each is a variable of the environment, or a line of `{CONFIG_NAME}` in the folde
 [`NOETL_HOME`](#noetl_home) names; the environment comes first. A value that cannot be meant, or a
 key that nobody knows, is refused with one sentence and exit code 2. No command shows a secret.
 
+A variable that begins with `NOETL_` and is none of these is told on standard error with the nearest
+name, and by `doctor`. One that is nearly `NOETL_READ_ONLY`, `NOETL_REQUIRE_CONFIRM`,
+`NOETL_ALLOW_SHELL` or `NOETL_ENV_ALLOW` is refused with exit code 2: nobody is to believe in a
+protection that is not there.
+
 ```toml
 lease_seconds = 30
 env_allow = ["LANG", "PROJECT"]

@@ -17,6 +17,7 @@ import orjson
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from noetl_mcp.catalog.credential_types import problem_of
 from noetl_mcp.catalog.keys import KEY_VARIABLE, Keys, keys_at, make_key_file
 from noetl_mcp.database import Connection, TupleRow, statements
 from noetl_mcp.diagnostics import closest, shorten
@@ -187,6 +188,8 @@ def _demand_good(name: str, type: str, fields: Mapping[str, Json]) -> None:
         raise WrongCredential(f"a field of credential '{name}' is no JSON") from None
     if size > MOST_BYTES:
         raise WrongCredential(f"credential '{name}' has {size:,} bytes, more than {MOST_BYTES:,}")
+    if (problem := problem_of(type, fields)) is not None:
+        raise WrongCredential(problem)
 
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from noetl_mcp.settings import Settings, WrongSetting
+from noetl_mcp.settings import Settings, WrongSetting, strange_names
 
 if TYPE_CHECKING:
     from noetl_mcp.assembly import Home
@@ -48,6 +48,7 @@ def every_check() -> Iterator[Check]:
         yield Check("settings", "wrong", str(problem))
         return
     yield Check("settings", "fine", f"home is {settings.home}")
+    yield from (Check("settings", "doubtful", says) for says in strange_names(os.environ))
     yield _home(settings.home)
     yield _broker(settings.broker)
     from noetl_mcp.cli.connecting import opened_home

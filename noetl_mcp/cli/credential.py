@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noetl_mcp.cli.columns import table
+
 if TYPE_CHECKING:
     from noetl_mcp.catalog.credentials import Credentials
     from noetl_mcp.playbook.node import Json
@@ -35,6 +37,9 @@ def command() -> None:
 def set_(name: str, kind: str | None, fields: tuple[str, ...], source: str | None) -> None:
     """Store a credential under NAME, in place of one that is there.
 
+    A field that its type does not know, or one that is missing, is refused. A type that is not
+    known takes any fields, for 'python' steps.
+
     A value on the command line can be seen by other users of the machine while the command runs,
     and stays in the history of the shell: leave it out to be asked for it.
     """
@@ -54,6 +59,11 @@ def set_(name: str, kind: str | None, fields: tuple[str, ...], source: str | Non
     with _opened(may_make_key=True) as store:
         store.set(name, kind, values)
     click.echo(f"stored '{name}'")
+    from noetl_mcp.catalog.credential_types import is_listed
+
+    if not is_listed(kind):
+        said = f"only 'python' steps take a credential of type '{kind}'; they get it as it is"
+        click.echo(said, err=True)
 
 
 @command.command("list")
@@ -69,10 +79,10 @@ def list_(as_json: bool) -> None:
         return
     if not found:
         click.echo("there are none; store one with 'noetl-mcp credential set'", err=True)
-    width = max((len(one.name) for one in found), default=0)
-    kinds = max((len(one.type) for one in found), default=0)
-    for one in found:
-        click.echo(f"{one.name:<{width}}  {one.type:<{kinds}}  {one.updated_at:%Y-%m-%d %H:%M}")
+        return
+    rows = [["NAME", "TYPE", "SET (UTC)"]]
+    rows += [[one.name, one.type, f"{one.updated_at:%Y-%m-%d %H:%M}"] for one in found]
+    table(rows)
 
 
 @command.command("delete")
@@ -125,11 +135,13 @@ def _opened(*, may_make_key: bool = False) -> "Iterator[Credentials]":
     from noetl_mcp.assembly import open_database
     from noetl_mcp.catalog.credentials import WrongCredential, credentials_at
     from noetl_mcp.catalog.keys import KEY_VARIABLE, BadKey
+    from noetl_mcp.cli.connecting import told
     from noetl_mcp.settings import Settings
 
-    home, key = Settings.load().home, os.environ.get(KEY_VARIABLE)
     try:
-        with open_database() as connection:
-            yield credentials_at(connection, home, key, may_make_key=may_make_key)
+        with told():
+            home, key = Settings.load().home, os.environ.get(KEY_VARIABLE)
+            with open_database() as connection:
+                yield credentials_at(connection, home, key, may_make_key=may_make_key)
     except (BadKey, WrongCredential) as error:
         raise click.ClickException(str(error)) from None

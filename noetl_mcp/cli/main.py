@@ -1,5 +1,6 @@
 """Find the command that was asked for and load it alone; turn surprises into sentences."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,6 +17,7 @@ COMMANDS = {
     "graph": "Draw the steps of a playbook.",
     "migrate": "Write a playbook of any dialect in the v2 form.",
     "run": "Run a playbook: a file, or a path in the catalog.",
+    "watch": "Watch an execution until its end.",
     "submit": "Keep playbooks in the catalog.",
     "catalog": "Look at the playbooks that are kept.",
     "executions": "List executions, the newest first.",
@@ -30,6 +32,8 @@ COMMANDS = {
     "rerun": "Start the same once more.",
     "resolve": "Settle a step in doubt.",
     "approve": "Say yes, or no, to a step that asks.",
+    "answer": "Answer a step that waits for a callback.",
+    "signal": "Tell steps that wait for an event that it happened.",
     "dead-letters": "List, retry or drop steps that ended their workers.",
     "credential": "Keep credentials, sealed, under names that playbooks use.",
     "db": "Run the embedded database, or see which one is used.",
@@ -41,6 +45,10 @@ COMMANDS = {
     "schema": "Print the JSON Schema of playbooks, plans or diagnostics.",
     "rules": "List everything that can be wrong.",
 }
+SILENT = frozenset(
+    ("validate", "compile", "explain", "graph", "migrate", "schema", "rules", "doctor")
+)
+"""Commands that need no settings, and the one that tells of strange ones itself."""
 OPERATION_FAILED = 1
 WRONG_USAGE = 2
 
@@ -76,8 +84,15 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="noetl-mcp")
-def commands() -> None:
-    """Compile playbooks with an mcp: section, and see everything they will do."""
+@click.pass_context
+def commands(context: click.Context) -> None:
+    """Compile playbooks, run them so that they survive crashes, and see everything they do."""
+    if context.invoked_subcommand in SILENT:
+        return
+    from noetl_mcp.settings import strange_names  # only here: the others start without it
+
+    for says in strange_names(os.environ):
+        click.echo(f"Warning: {says}", err=True)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

@@ -49,7 +49,7 @@ def command(
         try:
             listening = bound(host, port)
         except NotServed as problem:
-            raise Unusable(str(problem)) from None
+            raise click.ClickException(str(problem)) from None
         with listening:
             shown = f"[{host}]" if ":" in host else host
             workers = f"{count} worker{'s' if count != 1 else ''}"

@@ -124,7 +124,8 @@ def _care(step: PlanStep, plan: Plan) -> list[str]:
     repeat = more.get("repeat")
     if repeat:
         most = shown(repeat["max"], plan)
-        lines.append(f"repeated, at most {most} times{_bounds_of(repeat, plan)}")
+        then = ", and goes on when it is not" if repeat.get("on_max") == "continue" else ""
+        lines.append(f"repeated, at most {most} times{_bounds_of(repeat, plan)}{then}")
     if "set" in more:
         lines.append(f"sets {_short(shown(more['set'], plan))} under ctx")
     if "assert" in more:

@@ -7,11 +7,12 @@ are never templates, whatever braces they hold.
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from noetl_mcp.compiler.fitting import (
     MOST_BYTES,
     MOST_DEPTH,
+    NEEDED,
     Fitting,
     Problem,
     place_of,
@@ -28,6 +29,24 @@ from noetl_mcp.playbook.source import read as read_yaml
 
 Inputs: TypeAlias = Sequence[Mapping[str, Any]]
 _MOST_NAMES = 20
+_MOST_TOLD = 60
+_WORDS: Mapping[str, bool] = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
+_AS_DEFAULT = {
+    **NEEDED,
+    "integer": "a number",
+    "boolean": "true or false",
+    "array": "a list in JSON",
+    "object": "a map in JSON",
+}
 
 
 class WrongPayload(Exception):
@@ -70,7 +89,10 @@ def templated(inputs: Inputs, payload: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def set_value(text: str, inputs: Inputs) -> tuple[Path, Json]:
-    """Read what `--set` was given: `k=v`, `k.inside=v`, or `k:=JSON`."""
+    """Read what `--set` was given: `k=v`, `k.inside=v`, or `k:=JSON`.
+
+    A text takes on the declared type or that of the default; JSON is taken as it is.
+    """
     name, sign, written = text.partition("=")
     is_json = name.endswith(":")
     name = name.removesuffix(":").strip()
@@ -79,7 +101,7 @@ def set_value(text: str, inputs: Inputs) -> tuple[Path, Json]:
         _refuse("not-a-setting", (), f"'{shorten(text)}' is not of the form NAME=VALUE")
     if is_json:
         return path, _read_json(written, path)
-    return path, _converted(written, _type_at(path, inputs))
+    return path, _converted(written, path, _wanted_at(path, inputs))
 
 
 def with_values(
@@ -173,32 +195,95 @@ def _parts(name: str, inputs: Inputs) -> Path:
     return tuple(parts)
 
 
-def _type_at(path: Path, inputs: Inputs) -> str | None:
+class _Wanted(NamedTuple):
+    """What is known of the place that a value is set at."""
+
+    kind: str | None
+    is_declared: bool
+    """Whether `check_payload` will hold the value against it."""
+    is_secret: bool
+
+
+def _wanted_at(path: Path, inputs: Inputs) -> _Wanted:
     """Return the declared type of what a path leads to, or that of its default."""
     one: Mapping[str, Any] = next((one for one in inputs if one["name"] == path[0]), {})
-    schema: Any = one.get("schema") or {"type": one.get("type")}
-    default: Any = None if _holds_template(one.get("default")) else _default(one)
+    schema: Any = one.get("schema") if one.get("declared") else None
+    default, secret = one.get("default"), _is_secret(schema)
     for part in path[1:]:
-        inner = schema.get("properties") if isinstance(schema, dict) else None
-        schema = inner.get(part) if isinstance(inner, dict) else None
-        default = default.get(part) if isinstance(default, dict) else None
+        schema, default = _schema_inside(schema, str(part)), _default_inside(default, str(part))
+        secret = secret or _is_secret(schema)
     kind = schema.get("type") if isinstance(schema, dict) else None
-    return str(kind) if kind is not None else json_type(default)
+    if kind is not None:
+        return _Wanted(str(kind), True, secret)
+    is_known = not (isinstance(default, dict) and TEMPLATE_MARK in default)
+    return _Wanted(json_type(default) if is_known else None, False, secret)
 
 
-def _converted(text: str, kind: str | None) -> Json:
-    """Return a text as a value of a type; one that does not look like it stays text."""
-    if kind not in ("integer", "number", "boolean", "array", "object"):
+def _is_secret(schema: Any) -> bool:
+    return isinstance(schema, dict) and schema.get("secret") is True
+
+
+def _schema_inside(schema: Any, part: str) -> Any:
+    if not isinstance(schema, dict):
+        return None
+    if part.isdecimal() and schema.get("type") == "array":
+        return schema.get("items")
+    inner = schema.get("properties")
+    return inner.get(part) if isinstance(inner, dict) else None
+
+
+def _default_inside(default: Any, part: str) -> Any:
+    """Return a part of a default as it stands in the plan."""
+    if isinstance(default, dict):
+        return default.get(LITERAL_MARK, default).get(part)
+    if isinstance(default, list) and part.isdecimal() and int(part[:9]) < len(default):
+        return default[int(part[:9])]
+    return None
+
+
+def _converted(text: str, path: Path, wanted_here: _Wanted) -> Json:
+    """Return a text as a value of the type that is wanted where it is set.
+
+    What does not read as a declared type stays text, for `check_payload` to refuse. Nothing checks
+    a plain default, so what does not read as its type is refused here.
+    """
+    kind = wanted_here.kind
+    if kind is None or kind not in NEEDED or kind == "string":
         return text
+    value = _read_as(kind, text)
+    if wanted_here.is_declared:
+        return value
+    if value is None or isinstance(value, str):
+        _refuse("wrong-type", path, _unlike_default(kind, text, path, wanted_here.is_secret))
+    return value
+
+
+def _read_as(kind: str, text: str) -> Json:
+    """Return a text as a value of a type, or as it is; nothing written is null."""
     if kind in ("array", "object"):
         try:
-            value = _read_yaml(text)
+            listed = _read_yaml(text)
         except WrongPayload:
             return text
-        return value if value is None or json_type(value) == kind else text
+        return listed if listed is None or json_type(listed) == kind else text
+    if kind == "boolean" and text.strip().lower() in _WORDS:
+        return _WORDS[text.strip().lower()]
     value = read_scalar(text.strip())
-    is_wanted = isinstance(value, bool) == (kind == "boolean") and not isinstance(value, str)
-    return value if value is None or is_wanted else text
+    return text if isinstance(value, bool) or (kind == "boolean" and value is not None) else value
+
+
+def _unlike_default(kind: str, text: str, path: Path, is_secret: bool) -> str:
+    """Say that a text is not what the default is, and how to set it all the same."""
+    name = ".".join(map(str, path))
+    is_told = not is_secret and len(text) <= _MOST_TOLD
+    given = f"the text '{text}'" if is_told else "this text"
+    instead = json.dumps(text, ensure_ascii=False) if is_told else '"…"'
+    if not text.strip() or text.strip() in ("null", "~"):
+        return f"{_AS_DEFAULT[kind]} is needed, as its default is; write {name}:=null for nothing"
+    return (
+        f"{_AS_DEFAULT[kind]} is needed, as its default is, not {given};"
+        f" write {name}:={instead} when text is meant"
+    )
 
 
 def _put(into: Json, inside: Path, value: Json, at: Path) -> Json:

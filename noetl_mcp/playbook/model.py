@@ -120,6 +120,10 @@ class Repeat(Model):
     max: AtLeastOne = Field(description="Never more often than this.")
     delay: Duration | None = Field(None, description="The wait between two rounds.")
     collect: Value = Field(None, description="What each round adds to the result list.")
+    on_max: Literal["fail", "continue"] | None = Field(
+        None,
+        description="What it is when `max` is reached first: a failure, unless `continue`.",
+    )
 
 
 class Step(Action):

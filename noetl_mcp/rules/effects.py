@@ -86,7 +86,7 @@ LIMIT_WITHOUT_NUMBER = Rule(
     "NP413",
     "limit-without-number",
     "warning",
-    "the limit '{name}' has no number anywhere, so it limits nothing",
+    "the limit '{name}' has no number anywhere, so one passes at a time",
     "add 'limits: {{{name}: 1}}' at the top of the playbook, or 'max' beside the name",
 )
 UNUSED_LIMIT = Rule(

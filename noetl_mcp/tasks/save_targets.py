@@ -126,6 +126,7 @@ _TARGETS = (
         summary="Put it into a table of a DuckDB file.",
         settings=DuckdbTarget,
         modes=frozenset(("append", "overwrite", "upsert")),
+        once=True,
         required_one_of=(TABLE_OR_SQL,),
         sql=SQL_KEYS,
     ),

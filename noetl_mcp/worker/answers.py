@@ -1,4 +1,4 @@
-"""What a step's own templates say of its result: assertions, repeats, what is kept in the log.
+"""What a step's own templates say of its result: assertions, and what is kept in the log.
 
 Settles nothing; raises what the step fails with.
 """
@@ -6,13 +6,11 @@ Settles nothing; raises what the step fails with.
 from collections.abc import Mapping
 from typing import Any
 
-from noetl_mcp.broker.asked import Asked, plain, truth
+from noetl_mcp.broker.asked import plain, truth
 from noetl_mcp.broker.program import Node
-from noetl_mcp.broker.results import Known
 from noetl_mcp.queue.encode import LARGE, encode
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.worker.rendered import Rendered
-from noetl_mcp.worker.settle import Work
 
 
 def check_expected(node: Node, rendered: Rendered) -> None:
@@ -64,46 +62,6 @@ def _has(value: Any, dotted: str) -> bool:
     return True
 
 
-def repeats(work: Work, answer: Any, scope: Mapping[str, object]) -> tuple[float, str] | None:
-    """Return the wait before another round and what is kept till then, or None when it is over."""
-    tree = work.node.care.get("repeat")
-    if tree is None:
-        return None
-    said = tree.render(scope)
-    kept = work.kept
-    rounds = kept.get("rounds", 0) + 1
-    until, goes_on = said.get("until"), said.get("while")
-    over = truth(until) if until is not None else not truth(goes_on)
-    if over or rounds >= int(said["max"]):
-        return None
-    gathered = kept.get("collected", [])
-    if said.get("collect"):
-        gathered = [*gathered, *_gathered(said["collect"], answer)]
-    note = {"rounds": rounds, "collected": gathered, "attempt": work.lease.attempt}
-    return float(said.get("delay", 0)), encode(note)
-
-
-def collected(work: Work, answer: Any, text: str) -> tuple[Any, str]:
-    """Return the result of a step that was repeated: what was gathered, if it gathers."""
-    tree = work.node.care["repeat"]
-    part = tree.part("collect")
-    if part is None:
-        return answer, text
-    own = Asked(work.run, work.node, work.item, Known("done", answer))
-    said = part.render(own.scope(work.node))
-    if not said:
-        return answer, text
-    kept = work.kept
-    everything = [*kept.get("collected", []), *_gathered(said, answer)]
-    return everything, encode(everything)
-
-
-def _gathered(said: Any, answer: Any) -> list[Any]:
-    """Return what a round adds: a list adds its items, anything else itself."""
-    value = answer if said is True else said
-    return list(value) if isinstance(value, list) else [value]
-
-
 def saves(
     node: Node, scope: Mapping[str, object], answer: Any, kept: Mapping[str, str]
 ) -> tuple[list[str], str | None]:
@@ -129,4 +87,4 @@ def saves(
     return found, None
 
 
-__all__ = ["check_expected", "check_returned", "collected", "repeats", "saves"]
+__all__ = ["check_expected", "check_returned", "saves"]

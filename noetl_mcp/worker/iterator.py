@@ -6,7 +6,7 @@ queue counts the items; nothing here waits for one.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from noetl_mcp.broker.asked import plain, truth
 from noetl_mcp.broker.program import Node
@@ -23,6 +23,15 @@ from noetl_mcp.worker.settle import Fault, Kind, Settler, Work
 MOST = WIDTH - 2
 Answered = Callable[[Work, Any, Any], Awaitable[None]]
 """Settles a step with its result, after asking the step's own templates."""
+
+
+class Window(NamedTuple):
+    """How the items of an iterator stand when no more of them begin."""
+
+    total: int
+    handed: int
+    failed: int
+    tolerate: int
 
 
 class Reads(Protocol):
@@ -58,7 +67,7 @@ class Iterator:
         if live > 0 or (not closed and handed < total):
             self.settler.again(work, State.PARKED, Kind.PARKED, note=note)
             return
-        await self._gather(work, rendered, handed, failed, tolerate)
+        await self._gather(work, rendered, Window(total, handed, failed, tolerate))
 
     async def _open(self, work: Work, rendered: Rendered) -> None:
         node, run = work.node, work.run
@@ -78,10 +87,9 @@ class Iterator:
         note = await self.reads.keep(text)
         self.settler.opens(work, note, total=len(items), window=window, tolerate=tolerate)
 
-    async def _gather(
-        self, work: Work, rendered: Rendered, handed: int, failed: int, tolerate: int
-    ) -> None:
+    async def _gather(self, work: Work, rendered: Rendered, window: Window) -> None:
         run, node = work.run, work.node
+        handed, failed, done = window.handed, window.failed, 0
         program = run.program
         first = work.item * WIDTH + 1
         inner = [idx for idx in node.body if program.nodes[idx].within == node.idx]
@@ -90,35 +98,31 @@ class Iterator:
         results: list[Any] = []
         errors: list[dict[str, Any]] = []
         for index in range(handed):
-            broken = next(
-                (
-                    outcome
-                    for idx in inner
-                    if (outcome := found.get((idx, first + index))) is not None
-                    and outcome.state in (State.FAILED, State.DEAD)
-                    and not _made_up(program.nodes[idx], outcome)
-                ),
-                None,
-            )
+            here = {
+                idx: outcome
+                for idx in inner
+                if (outcome := found.get((idx, first + index))) is not None
+            }
+            broken = _broken(here, program.nodes)
             if broken is not None:
                 error = decode(broken.error) if broken.error else {}
                 told = {"code": error.get("code"), "message": error.get("message")}
                 results.append({"error": told})
                 errors.append({"index": index, **told})
                 continue
-            outcome = found.get((last, first + index))
-            text = outcome.result if outcome is not None else None
+            done += bool(here) and all(one.state != State.CANCELLED for one in here.values())
+            text = here[last].result if last in here else None
             results.append(None if text is None else decode(await self.reads.whole(text)))
-        if failed > tolerate:
+        if failed > window.tolerate:
             worst = errors[0] if errors else {"message": "an item failed"}
-            said = f"{failed} of {handed} items failed"
+            said = _counted(window, done)
             fault = Fault(
                 "items-failed",
-                f"{said}, the first one (item {worst.get('index')}): {worst['message']}",
+                f"{said}; the first one (item {worst.get('index')}): {worst['message']}",
                 retriable=False,
                 details={"errors": errors[:100]},
             )
-            self._tell_end(work, handed, failed)
+            self._tell_end(work, window.total, done, failed)
             self.settler.failed(work, fault, payload=rendered.payload)
             return
         await self._finish(work, rendered, results, errors)
@@ -132,11 +136,11 @@ class Iterator:
             "count": len(results) - len(errors),
             "errors": errors,
         }
-        self._tell_end(work, len(results), len(errors))
+        self._tell_end(work, len(results), len(results) - len(errors), len(errors))
         await self.answered(work, result, rendered.payload)
 
-    def _tell_end(self, work: Work, items: int, failed: int) -> None:
-        told = encode({"items": items, "count": items - failed, "failed": failed})
+    def _tell_end(self, work: Work, items: int, done: int, failed: int) -> None:
+        told = encode({"items": items, "count": done, "failed": failed})
         lease = work.lease
         self.settler.engine.outbox.tell(Told(Kind.LOOP_COMPLETED, *lease.key, lease.attempt, told))
 
@@ -210,6 +214,25 @@ def _tolerated(said: Any, total: int) -> int:
             return int(total * float(said[:-1]) / 100)
         return int(said)
     return int(said)
+
+
+def _broken(here: Mapping[int, Outcome], nodes: Sequence[Node]) -> Outcome | None:
+    """Return the step of an item that failed without anything that made up for it."""
+    return next(
+        (
+            outcome
+            for idx, outcome in here.items()
+            if outcome.state in (State.FAILED, State.DEAD) and not _made_up(nodes[idx], outcome)
+        ),
+        None,
+    )
+
+
+def _counted(window: Window, done: int) -> str:
+    """Say how many items failed, and what became of the others."""
+    left = window.total - window.failed - done
+    more = f", {left} not done" if left > 0 else ""
+    return f"{window.failed} of {window.total} items failed, {done} done{more}"
 
 
 def _made_up(node: Node, outcome: Outcome) -> bool:

@@ -15,31 +15,23 @@ from pydantic import ValidationError
 from noetl_mcp.broker.asked import Asked, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.results import Known
-from noetl_mcp.broker.run import Run, item_name
+from noetl_mcp.broker.run import Run
 from noetl_mcp.broker.verdict import verdict_in
-from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.queue.encode import LARGE, NotJson, decode, encode
 from noetl_mcp.queue.lease import Lease, State, Told
-from noetl_mcp.tasks.calls import Call, Failed, HandedBack, Task, UnknownOutcome
+from noetl_mcp.tasks.calls import Failed, HandedBack, Task, UnknownOutcome
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.gates import Broken, Gate, Refused, allow, judge
-from noetl_mcp.worker.answers import check_expected, check_returned, collected, repeats, saves
+from noetl_mcp.worker.answers import check_expected, check_returned, saves
 from noetl_mcp.worker.caching import Cache, Question
-from noetl_mcp.worker.calling import (
-    Around,
-    Rules,
-    gate_of,
-    is_gated,
-    key_of,
-    validated,
-    within,
-)
+from noetl_mcp.worker.calling import Caller, Rules, within
 from noetl_mcp.worker.checks import check_call
 from noetl_mcp.worker.computed import BUILT_IN, computed
 from noetl_mcp.worker.faults import fault_of
-from noetl_mcp.worker.masks import Mask, secrets_of
+from noetl_mcp.worker.masks import Mask
 from noetl_mcp.worker.rendered import Rendered, render_call, render_judged
 from noetl_mcp.worker.retries import policy_of
+from noetl_mcp.worker.rounds import NotReached, collected, repeats
 from noetl_mcp.worker.settle import ERRORS, Fault, Kind, Settler, Work
 
 
@@ -63,6 +55,9 @@ class Steps:
     credentials: Callable[[Run, Node, Any], Awaitable[Mapping[str, Mapping[str, Any]]]]
     specs: Mapping[str, TaskSpec]
     cache: Cache | None = None
+
+    def __post_init__(self) -> None:
+        self.caller = Caller(self.settler.engine, self.rules, self.remember, self.credentials)
 
     def at_once(self, work: Work) -> bool:
         """Do a step that waits for nobody; say whether it was one."""
@@ -136,7 +131,7 @@ class Steps:
             return
         try:
             rendered = render_judged(work.run, work.node, work.item)
-            gate = self._gate(work, rendered)
+            gate = self.caller.gate(work, rendered)
             if gate is not None:
                 judge(gate, answer)
         except Broken as broken:
@@ -150,8 +145,8 @@ class Steps:
     async def _execute(self, work: Work, rendered: Rendered, mask: Mask) -> None:
         """Give the step to its task, between the gates."""
         node, lease = work.node, work.lease
-        call = await self._call(work, rendered, mask)
-        gate = self._gate(work, rendered)
+        call = await self.caller.call(work, rendered, mask)
+        gate = self.caller.gate(work, rendered)
         if gate is not None:
             allow(gate)
         task = self.task(node.type)
@@ -182,46 +177,6 @@ class Steps:
             work.begun = True
             answer = mask.value(await within(task.execute(call), call, node))
         await self._settle(work, answer, rendered.payload, mask, gate, asks)
-
-    def _gate(self, work: Work, rendered: Rendered) -> Gate | None:
-        if not is_gated(work.node, rendered):
-            return None
-        strict = bool(work.run.program.plan["options"].get("require_confirm"))
-        return gate_of(work.node, rendered, self.rules, strict=strict)
-
-    async def _call(self, work: Work, rendered: Rendered, mask: Mask) -> Call:
-        node, lease, run = work.node, work.lease, work.run
-        auth: Mapping[str, Mapping[str, Any]] = {}
-        if rendered.auth is not None:
-            auth = await self.credentials(run, node, rendered.auth)
-            for one in auth.values():
-                mask.add(secrets_of(one))
-        given = rendered.data if rendered.saves else rendered.input
-        if not node.is_constant:
-            mask.add(rendered.secrets)
-            given = uncovered(given)
-        settings = validated(node, rendered)
-        item = item_name(work.item) if work.item else None
-        return Call(
-            task=node.type,
-            settings=settings,
-            input=given,
-            around=self._around(work, mask),
-            auth=auth,
-            execution_id=run.id,
-            step=node.name,
-            item=item,
-            attempt=lease.attempt,
-            key=key_of(work, self.rules),
-            writes=node.writes,
-            idempotent=node.more.get("idempotent") is True,
-            timeout=rendered.timeout,
-            sql=rendered.sql,
-            remembered=work.remembered,
-        )
-
-    def _around(self, work: Work, mask: Mask) -> Around:
-        return Around(self.settler.engine, self.rules, self.remember, work, mask)
 
     # After the body
 
@@ -305,7 +260,10 @@ class Steps:
             told += [self._told(work, Kind.SAVED, one) for one in said]
             self.settler.done(work, answer, text=text, payload=payload, told=told)
         except (Failed, *ERRORS) as problem:
-            self.settler.failed(work, fault_of(problem), payload=payload, answer=answer)
+            # Rounds that only read begin anew when somebody retries; a write is not done again.
+            begins_anew = isinstance(problem, NotReached) and not node.writes
+            kept_answer = None if begins_anew else answer
+            self.settler.failed(work, fault_of(problem), payload=payload, answer=kept_answer)
         return None
 
     # When it did not work
@@ -374,7 +332,7 @@ class Steps:
         if task is None:
             return "unknown"
         try:
-            call = check_call(tree, self.specs.get(kind), work, self._around(work, mask))
+            call = check_call(tree, self.specs.get(kind), work, self.caller.around(work, mask))
             answer = mask.value(await within(task.execute(call), call, node))
         except (Failed, UnknownOutcome, HandedBack, ValidationError):
             return "unknown"
@@ -383,7 +341,7 @@ class Steps:
             return "unknown"
         if not said["done"]:
             return "not-done"
-        gate = self._gate(work, rendered)
+        gate = self.caller.gate(work, rendered)
         await self._settle(work, said.get("result"), rendered.payload, mask, gate)
         return "done"
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noetl_mcp.catalog.credential_types import TYPES, problem_of
 from noetl_mcp.catalog.credentials import (
     Credential,
     Credentials,
@@ -31,10 +32,13 @@ from noetl_mcp.catalog.keys import (
     read_keys,
 )
 from noetl_mcp.database import Connection, TupleRow, connect
+from noetl_mcp.tasks.credentials import known_by
+from noetl_mcp.tasks.postgres import conninfo
+from noetl_mcp.tasks.specs_data import PostgresServer
 
 OLD, NEW = new_key(), new_key()
 KEYS = read_keys(OLD, "a test")
-FIELDS: dict[str, Any] = {"token": "hush-hush", "port": 5432}
+FIELDS: dict[str, Any] = {"token": "hush-hush", "key": 5432}
 
 
 @pytest.fixture
@@ -295,6 +299,15 @@ def test_a_row_that_was_renamed_in_the_database_does_not_open(
         ("a", "bearer", {"token": float}, "is no JSON"),
         ("a", "bearer", {"token": "\ud800"}, "is no JSON"),
         ("a", "bearer", {"token": "x" * 70_000}, "more than 65,536"),
+        ("a", "bearr", FIELDS, "'bearr' is no type of a credential; did you mean 'bearer'?"),
+        ("a", "postgre", {"host": "h"}, "did you mean 'postgres'?"),
+        ("a", "bearer", {"tokn": "hush"}, "has no field 'tokn'; did you mean 'token'?"),
+        ("a", "basic", {"username": "a", "host": "hush"}, "it takes username, password$"),
+        ("a", "bearer", {"token": " "}, r"needs 'token' \(or access_token, key, value\)"),
+        ("a", "basic", {"password": "hush"}, "needs 'username'"),
+        ("a", "api-key", {"header": "X-Key"}, "needs 'key'"),
+        ("a", "header", {"name": "X-Key"}, "needs 'value'"),
+        ("a", "postgres", {"hst": "hush"}, "has no field 'hst'; did you mean 'host'?"),
     ],
 )
 def test_what_cannot_be_a_credential_is_refused(
@@ -305,6 +318,49 @@ def test_what_cannot_be_a_credential_is_refused(
 
     assert "hush" not in str(caught.value)
     assert store.names() == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("api-key", {"key": "k", "query": "q"}),
+        ("http_basic", {"user": "ann"}),
+        ("postgresql", {"url": "postgresql://a@b/c"}),
+        ("postgres", {"user": "ann", "password": "hush"}),
+        ("snowflake", {"account": "a", "role": "r"}),
+        ("custom", {"anything": [1, {"b": None}]}),
+    ],
+)
+def test_other_spellings_are_known_and_unknown_types_take_anything(
+    store: Credentials, kind: str, fields: dict[str, Any]
+) -> None:
+    store.set("a", kind, fields)
+
+    assert store.get("a").as_auth() == {"type": kind, **fields}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TYPES if not kind.startswith("postgres")])
+def test_a_request_can_use_every_spelling_that_may_be_stored(kind: str) -> None:
+    known = TYPES[kind]
+    usual = {group[0]: "x" for group in known.needs}
+
+    for group in known.needs:
+        for name in group:
+            fields: dict[str, Any] = {**usual, name: "x"} if name != group[0] else usual
+            spelt = {key: value for key, value in fields.items() if key != group[0]} | {name: "x"}
+            assert problem_of(kind, spelt) is None
+            assert known_by({"": {"type": kind, **spelt}}).secrets
+
+
+def test_a_database_can_use_every_spelling_that_may_be_stored() -> None:
+    server = PostgresServer(host=None, dsn=None)
+
+    for name in TYPES["postgres"].names:
+        lent: dict[str, Any] = {"host": "h", name: "9"}
+        if name in ("dsn", "db_conn_string", "connection_string", "url"):
+            lent = {name: "host=9"}
+        assert problem_of("postgres", lent) is None
+        assert "9" in conninfo(server, {"": {"type": "postgres", **lent}})
 
 
 def test_without_a_key_names_are_listed_and_nothing_is_stored(

@@ -53,6 +53,7 @@ def test_values_come_from_standard_input_and_are_not_echoed(here: Here) -> None:
     assert (asked.code, mapped.code, listed.code) == (0, 0, 0)
     assert "hush" not in asked.out + asked.err + mapped.out + mapped.err + listed.out
     assert [line.split()[:2] for line in listed.out.splitlines()] == [
+        ["NAME", "TYPE"],
         ["db", "basic"],
         ["wiki", "bearer"],
     ]
@@ -64,6 +65,41 @@ def test_a_map_comes_from_a_file(here: Here, tmp_path: Path) -> None:
 
     assert here("set", "wiki", "--type", "bearer", "--from", path).code == 0
     assert here("set", "wiki", "--type", "bearer", "--from", tmp_path / "none").code == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "says"),
+    [
+        ("bearr", "token=hush", "did you mean 'bearer'?"),
+        ("bearer", "tokn=hush", "did you mean 'token'?"),
+        ("postgres", "hst=hush", "did you mean 'host'?"),
+    ],
+)
+def test_a_type_or_a_field_that_is_misspelt_is_refused_with_the_nearest(
+    here: Here, kind: str, field: str, says: str
+) -> None:
+    ran = here("set", "wiki", "--type", kind, "--field", field)
+
+    assert ran.code == 1
+    assert says in ran.err
+    assert "hush" not in ran.err
+    assert here("list", "--json").json() == []
+
+
+def test_a_type_that_no_task_knows_is_stored_and_told(here: Here) -> None:
+    ran = here("set", "lake", "--type", "snowflake", "--field", "account=x")
+
+    assert (ran.code, ran.out) == (0, "stored 'lake'\n")
+    assert "only 'python' steps take a credential of type 'snowflake'" in ran.err
+
+
+def test_settings_that_cannot_be_meant_are_a_sentence(here: Here) -> None:
+    here.environment["NOETL_READ_ONLY"] = "maybe"
+
+    ran = here("list")
+
+    assert ran.code == 2
+    assert ran.err == "Error: NOETL_READ_ONLY must be yes or no\n"
 
 
 def test_a_map_that_cannot_be_read_is_refused_without_showing_it(here: Here) -> None:

@@ -329,7 +329,9 @@ def test_any_pattern_gives_an_answer_or_none(pattern: str, text: str) -> None:
 
 TYPED = inputs_of(
     "{n: {type: integer}, x: 1.5, on: true, name: Ann, list: [1], map: {port: 1, host: h},"
-    " box: {type: object, properties: {side: {type: number}}}, lazy: '{{ env.X }}', a.b: 1}"
+    " box: {type: object, properties: {side: {type: number}}}, lazy: '{{ env.X }}', a.b: 1,"
+    " whole: 800, flag: {type: boolean}, none: null, some: {type: array, items: {type: integer}},"
+    " walls: [{height: 1, glass: false}], half: {url: '{{ env.X }}', floors: 2, $t: [1]}}"
 )
 
 
@@ -341,27 +343,44 @@ TYPED = inputs_of(
         ("n=2.5", ("n",), 2.5),
         ("n=007", ("n",), "007"),
         ("n=", ("n",), None),
-        ("x=-1e3", ("x",), -1000.0),
-        ("on=false", ("on",), False),
-        ("on=yes", ("on",), "yes"),
-        ("on=1", ("on",), "1"),
         ("n=true", ("n",), "true"),
+        ("x=-1e3", ("x",), -1000.0),
+        ("whole=2.5", ("whole",), 2.5),
+        ("on=false", ("on",), False),
+        ("on=yes", ("on",), True),
+        ("on=Off", ("on",), False),
+        ("on=1", ("on",), True),
+        ("on=0", ("on",), False),
+        ("flag=no", ("flag",), False),
+        ("flag=maybe", ("flag",), "maybe"),
         ("name=22:22", ("name",), "22:22"),
         ("name=3", ("name",), "3"),
+        ("name=yes", ("name",), "yes"),
         ("name=", ("name",), ""),
         ("name=a=b", ("name",), "a=b"),
+        ("none=3", ("none",), "3"),
         ("list=[a, 2]", ("list",), ["a", 2]),
-        ("list=a", ("list",), "a"),
-        ("list=[", ("list",), "["),
+        ("list.0=5", ("list", "0"), 5),
+        ("list.1=5", ("list", "1"), "5"),
+        ("some=a", ("some",), "a"),
+        ("some.3=5", ("some", "3"), 5),
+        ("walls.0.height=2", ("walls", "0", "height"), 2),
+        ("walls.0.glass=yes", ("walls", "0", "glass"), True),
         ("map={port: 2}", ("map",), {"port": 2}),
         ("map.port=2", ("map", "port"), 2),
         ("map.new=2", ("map", "new"), "2"),
         ("box.side=2", ("box", "side"), 2),
+        ("box.side=far", ("box", "side"), "far"),
         ("lazy=5", ("lazy",), "5"),
+        ("half.url=5", ("half", "url"), "5"),
+        ("half.floors=5", ("half", "floors"), 5),
+        ("half.$t.0=5", ("half", "$t", "0"), 5),
         ("unheard=5", ("unheard",), "5"),
         ("a.b=5", ("a.b",), 5),
         ("a.b.c=5", ("a.b", "c"), "5"),
         ("name:=null", ("name",), None),
+        ("whole:=null", ("whole",), None),
+        ('whole:="abc"', ("whole",), "abc"),
         ('n:={"a": [1, "x"]}', ("n",), {"a": [1, "x"]}),
         ("map.port:=2", ("map", "port"), 2),
     ],
@@ -373,6 +392,65 @@ def test_a_set_value_has_the_declared_type_or_that_of_the_default(
 
     assert found == (path, value)
     assert type(found[1]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("whole=abc", "a number is needed, as its default is, not the text 'abc'; "),
+        ("whole=007", "a number is needed, as its default is, not the text '007'; "),
+        ("whole=true", "a number is needed, as its default is, not the text 'true'; "),
+        ("x=abc", "a number is needed, as its default is, not the text 'abc'; "),
+        ("on=maybe", "true or false is needed, as its default is, not the text 'maybe'; "),
+        ("on=2", "true or false is needed, as its default is, not the text '2'; "),
+        ("list=abc", "a list in JSON is needed, as its default is, not the text 'abc'; "),
+        ("list=[", "a list in JSON is needed, as its default is, not the text '['; "),
+        ("list={a: 1}", "a list in JSON is needed, as its default is, not the text '{a: 1}'; "),
+        ("map=[1]", "a map in JSON is needed, as its default is, not the text '[1]'; "),
+        ("map.port=abc", "a number is needed, as its default is, not the text 'abc'; "),
+        ("walls.0.height=a", "a number is needed, as its default is, not the text 'a'; "),
+        ("half.floors=a", "a number is needed, as its default is, not the text 'a'; "),
+        ("a.b=c", "a number is needed, as its default is, not the text 'c'; "),
+    ],
+)
+def test_a_text_unlike_a_plain_default_is_refused_and_told_how_to_be_text(
+    text: str, says: str
+) -> None:
+    name, _, given_text = text.partition("=")
+
+    with pytest.raises(WrongPayload) as caught:
+        set_value(text, TYPED)
+
+    (problem,) = caught.value.problems
+    assert problem.code == "wrong-type"
+    assert problem.path == set_value(f"{name}:=0", TYPED)[0]
+    assert problem.says == f'{says}write {name}:="{given_text}" when text is meant'
+
+
+@pytest.mark.parametrize("text", ["whole=", "whole=null", "on=", "list=", "map=~"])
+def test_nothing_is_no_number_and_no_list_where_nothing_checks_it_later(text: str) -> None:
+    name = text.partition("=")[0]
+
+    with pytest.raises(WrongPayload, match=f"write {name}:=null for nothing"):
+        set_value(text, TYPED)
+
+
+def test_what_is_long_or_secret_is_not_shown_when_it_is_refused() -> None:
+    box = {"type": "object", "secret": True}
+    some = [{"name": "box", "declared": True, "schema": box, "default": {"pin": 1}}]
+
+    for text, inputs_of_it in (("box.pin=hush", some), (f"whole={'hush' * 20}", TYPED)):
+        with pytest.raises(WrongPayload) as caught:
+            set_value(text, inputs_of_it)
+
+        assert "hush" not in str(caught.value)
+        assert ':="…" when text is meant' in str(caught.value)
+
+
+def test_json_of_another_type_than_a_plain_default_is_taken() -> None:
+    given_payload: dict[str, Any] = {"whole": "abc", "on": None, "list": {"a": 1}}
+
+    assert check_payload(TYPED, given_payload)[1] == []
 
 
 @pytest.mark.parametrize("text", ["n", "=3", ":=3", "a..b=3", ".n=3", "n:=", "n:={a: 1}", "n:=NaN"])

@@ -84,6 +84,8 @@ class Book:
                 made["retry"] = {"max_attempts": 3, "initial_delay": chance.choice((0, 0.01))}
         elif chance.random() < 0.2:
             repeat: Tree = {"until": "{{ 1 > 2 }}", "max": 3, "collect": "{{ [result.v] }}"}
+            if chance.random() < 0.7:
+                repeat["on_max"] = "continue"
             if chance.random() < 0.5:
                 repeat["delay"] = 0.01
             made["repeat"] = repeat

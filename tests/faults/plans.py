@@ -250,7 +250,7 @@ class Maker:
 
     def _repeat(self, name: str) -> Tree:
         made = self._echo(name)
-        repeat: Tree = {"until": "{{ 1 > 2 }}", "max": 3}
+        repeat: Tree = {"until": "{{ 1 > 2 }}", "max": 3, "on_max": "continue"}
         if self.random.random() < 0.5:
             repeat["delay"] = 0.01
         return {**made, "repeat": repeat}

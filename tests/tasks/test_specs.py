@@ -310,4 +310,6 @@ def test_a_save_over_http_posts_unless_it_says_otherwise() -> None:
 
 
 def test_only_saves_with_a_key_of_their_own_are_made_once() -> None:
-    assert {name for name, one in SAVE_TARGETS.items() if one.once} == {"event_log", "postgres"}
+    once = {name for name, one in SAVE_TARGETS.items() if one.once}
+
+    assert once == {"event_log", "postgres", "duckdb"}

@@ -63,7 +63,7 @@ def test_what_reads_is_stopped_and_the_step_is_over_at_once(shop: Shop) -> None:
 
     assert done.status == "failed"
     assert done.error is not None
-    assert done.error["message"].startswith("1 of 4 items failed")
+    assert done.error["message"].startswith("1 of 4 items failed, 0 done, 3 not done; ")
     assert states(shop, done.id) == {"failed": 1, "cancelled": 3}
     assert shop.kinds(done.id).count("step_cancelled") == 3
 

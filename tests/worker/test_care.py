@@ -1,11 +1,15 @@
 """The care a step takes: retries, repeats, times, doubts, checks, secrets, limits."""
 
 import asyncio
+from itertools import count
 
 import pytest
 
+from noetl_mcp.broker.desk import By, Desk
+from noetl_mcp.broker.retry import retry
 from noetl_mcp.broker.run import World
 from noetl_mcp.playbook.rendering.secret import Secret
+from noetl_mcp.queue.lease import Status
 from noetl_mcp.tasks.calls import Call, Failed, HandedBack
 from tests.worker.shop import Shop
 
@@ -56,13 +60,36 @@ def test_stop_when_wins_over_retry_when(shop: Shop) -> None:
     assert done.rows["a"][1] == 2
 
 
+@pytest.mark.parametrize("type_", ["change", "playbook"])
+def test_gates_go_along_with_an_execution_and_its_children(shop: Shop, type_: str) -> None:
+    """They hold on every worker, whatever its own settings say."""
+    shop.submit(
+        "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: kid, path: tests/kid}\n"
+        "workflow:\n  - {step: start, type: change, confirm: true, data: {x: 1}}\n"
+    )
+    how = "playbook, path: tests/kid" if type_ == "playbook" else "change, data: {x: 1}"
+
+    done = shop.run(one(f"type: {how}"), labels='{"noetl.gates":"read-only"}')
+
+    assert done.status == "failed"
+    assert "only reading is allowed" in str(done.error)
+    assert shop.change.calls == []
+
+
+def test_a_confirmation_that_was_asked_for_at_the_start_is_asked_of_every_worker(
+    shop: Shop,
+) -> None:
+    done = shop.run(one("type: change"), labels='{"noetl.gates":"require-confirm"}')
+
+    assert done.error is not None
+    assert done.error["code"] == "unconfirmed"
+
+
 def test_a_repeat_goes_on_until_its_condition_holds(shop: Shop) -> None:
-    count = 0
+    numbers = count(1)
 
     async def counting(call: Call) -> dict[str, int]:
-        nonlocal count
-        count += 1
-        return {"n": count}
+        return {"n": next(numbers)}
 
     shop.echo.answer = counting  # type: ignore[assignment]  # a map of numbers is JSON
     repeat = 'repeat: {until: "{{ result.n >= 3 }}", max: 9, collect: "{{ [result.n] }}"}'
@@ -75,11 +102,84 @@ def test_a_repeat_goes_on_until_its_condition_holds(shop: Shop) -> None:
     assert done.result == [1, 2, 3]
 
 
-def test_a_repeat_never_exceeds_its_maximum(shop: Shop) -> None:
-    done = shop.run(one('type: echo, repeat: {while: "{{ true }}", max: 3}'))
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ('until: "{{ false }}"', 'after 3 rounds "until" was still false'),
+        ('while: "{{ true }}"', 'after 3 rounds "while" was still true'),
+        ('until: "{{ false }}", collect: true', 'after 3 rounds "until" was still false'),
+    ],
+)
+def test_a_repeat_that_reaches_its_maximum_before_its_end_is_a_failure(
+    shop: Shop, condition: str, says: str
+) -> None:
+    done = shop.run(one(f"type: echo, data: {{x: 1}}, repeat: {{{condition}, max: 3}}, retry: 3"))
+
+    assert done.status == "failed"
+    assert done.error is not None
+    assert (done.error["code"], done.error["message"]) == ("not-reached", says)
+    assert done.error["details"] == {"rounds": 3, "result": {"x": 1}}
+    assert len(shop.echo.calls) == 3
+    assert shop.kinds(done.id, "a").count("loop_iteration") == 2
+
+
+def test_a_repeat_may_say_that_its_maximum_is_an_end(shop: Shop) -> None:
+    repeat = 'repeat: {while: "{{ true }}", max: 3, collect: true, on_max: continue}'
+
+    done = shop.run(one(f"type: echo, data: {{x: 1}}, {repeat}"))
 
     assert done.status == "completed"
+    assert str(done.rows["a"][2]) == '[{"x":1},{"x":1},{"x":1}]'
     assert shop.kinds(done.id, "a").count("loop_iteration") == 2
+
+
+def test_a_way_may_catch_that_a_repeat_did_not_come_to_its_end(shop: Shop) -> None:
+    repeat = 'repeat: {until: "{{ false }}", max: 2}, on_error: late'
+
+    done = shop.run(
+        f"workflow:\n  - {{step: start, type: echo, {repeat}, next: [end]}}\n"
+        '  - {step: late, type: set, values: {code: "{{ start.error.code }}"}, next: [end]}\n'
+        '  - {step: end, result: "{{ late.code }}"}\n'
+    )
+
+    assert (done.status, done.result) == ("completed", "not-reached")
+
+
+def test_rounds_that_only_read_begin_anew_when_they_are_retried(shop: Shop) -> None:
+    answers = count(1)
+
+    async def counting(call: Call) -> int:
+        return next(answers)
+
+    shop.echo.answer = counting
+    repeat = 'repeat: {until: "{{ result >= 4 }}", max: 2, collect: true}'
+    failed = shop.run(one(f"type: echo, {repeat}"))
+    assert failed.status == "failed"
+
+    retry(Desk(shop.records.connection), failed.id, by=By("ann", "cli"))
+    asyncio.run(_worked(shop, failed.id))
+
+    done = shop.done(failed.id)
+    assert (done.status, done.error) == ("completed", None)
+    assert str(done.rows["a"][2]) == "[3,4]"
+
+
+async def _worked(shop: Shop, number: int) -> None:
+    async with shop.worker():
+        await shop.until(lambda: shop.status(number) != Status.RUNNING)
+
+
+def test_a_long_answer_is_cut_where_it_explains_a_failure(shop: Shop) -> None:
+    async def long(call: Call) -> str:
+        return "x" * 40_000
+
+    shop.echo.answer = long
+
+    done = shop.run(one('type: echo, repeat: {until: "{{ false }}", max: 1}'))
+
+    assert done.error is not None
+    assert done.error["message"] == 'after 1 round "until" was still false'
+    assert len(done.error["details"]["result"]) < 300
 
 
 def test_a_read_that_takes_too_long_fails(shop: Shop) -> None:
@@ -264,7 +364,9 @@ def test_more_urgent_executions_come_first(shop: Shop) -> None:
 
 
 def test_every_round_of_a_repeated_write_is_a_write_of_its_own(shop: Shop) -> None:
-    done = shop.run(one('type: change, confirm: true, repeat: {while: "{{ true }}", max: 3}'))
+    repeat = 'repeat: {while: "{{ true }}", max: 3, on_max: continue}'
+
+    done = shop.run(one(f"type: change, confirm: true, {repeat}"))
 
     assert done.status == "completed"
     assert len({call.key for call in shop.change.calls}) == 3

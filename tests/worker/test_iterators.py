@@ -76,7 +76,29 @@ def test_more_failures_fail_the_step_and_hand_nothing_further_out(shop: Shop) ->
     assert done.status == "failed"
     assert done.error is not None
     assert (done.error["step"], done.error["code"]) == ("each", "items-failed")
+    assert done.error["message"] == (
+        "1 of 5 items failed, 1 done, 3 not done; the first one (item 1): attempt 1 failed"
+    )
     assert "each.item[2]" not in done.steps
+
+
+def test_a_failed_iterator_counts_all_its_items(shop: Shop) -> None:
+    task = '{type: echo, data: {fails: "{{ 1 if x < 3 else 0 }}"}}'
+    some = 'collection: "{{ [1, 5, 2, 4, 1, 6] }}"\n    tolerate: 2'
+    all_handed = 'collection: "{{ [1, 5, 2, 4] }}"\n    tolerate: 1\n    mode: async'
+
+    messages = [(shop.run(book(one, task)).error or {})["message"] for one in (some, all_handed)]
+
+    assert messages[0].startswith("3 of 6 items failed, 2 done, 1 not done; the first one (item 0)")
+    assert messages[1].startswith("2 of 4 items failed, 2 done; the first one (item 0)")
+    ends = shop.records.connection.execute(
+        "select data::jsonb from noetl.event v join noetl.event_kind k using (kind)"
+        " where k.name = 'loop_completed' order by v.id"
+    ).fetchall()
+    assert [one for (one,) in ends] == [
+        {"items": 6, "count": 2, "failed": 3},
+        {"items": 4, "count": 2, "failed": 2},
+    ]
 
 
 def test_sequences_see_the_tasks_before_them(shop: Shop) -> None:
