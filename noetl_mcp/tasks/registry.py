@@ -14,7 +14,7 @@ from noetl_mcp.tasks import specs_bim, specs_compute, specs_data, specs_flow, sp
 from noetl_mcp.tasks.contract import TaskSpec
 
 ENTRY_POINTS = "noetl_mcp.tasks"
-NOT_YET = ("jsonrpc", "mcp", "revit", "rhino", "floorplan", "shell", "transfer")
+NOT_YET = ("mcp", "revit", "rhino", "floorplan", "shell", "transfer")
 """Types that have a spec and no plugin; turns have none either."""
 
 BUILT_IN: Mapping[str, TaskSpec] = MappingProxyType(

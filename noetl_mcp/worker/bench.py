@@ -31,6 +31,7 @@ class Bench:
         makers: dict[str, Callable[[], Task]] = {
             "python": self._python,
             "http": self._http,
+            "jsonrpc": self._jsonrpc,
             "postgres": self._postgres,
             "duckdb": self._duckdb,
             "file": self._file,
@@ -53,6 +54,14 @@ class Bench:
         from noetl_mcp.tasks.http_request import Allowed
 
         return Http(allowed=Allowed(folders=self.folders))
+
+    def _jsonrpc(self) -> Task:
+        from noetl_mcp.tasks.http import Http
+        from noetl_mcp.tasks.jsonrpc import JsonRpc
+
+        http = self.task("http")
+        assert isinstance(http, Http)
+        return JsonRpc(http=http)
 
     def _postgres(self) -> Task:
         from noetl_mcp.tasks.postgres import Postgres
