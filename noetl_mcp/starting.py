@@ -98,7 +98,7 @@ class Starting:
         versions = [row[0] for row in self.catalog.versions(path)]
         if versions:
             raise NoSuchPlaybook(
-                f"playbook '{path}' has no version {version}, only 1-{versions[0]}"
+                f"playbook '{path}' has no version {version}, only {_all(versions[0])}"
             )
         near = closest(path, [row[0] for row in self.catalog.paths()])
         more = f"; did you mean '{near}'?" if near else ""
@@ -173,6 +173,10 @@ class Starting:
             found = Program(decode(self.records.plan(plan)), self.catalog.tasks, plan)
             self._programs[plan] = found
         return found
+
+
+def _all(newest: int) -> str:
+    return "1" if newest == 1 else f"1 to {newest}"
 
 
 def seal_of(secret: bytes) -> str:

@@ -55,9 +55,7 @@ def answer(
     must be that step's own.
     """
     if isinstance(where, str):
-        key = _by_token(desk, where)
-        context = desk.context(key[0])
-        step = written(desk.program(context.plan), key[1], key[2])
+        key, step = _by_token(desk, where)
     else:
         step = where[1]
         node, item = _place(desk, where[0], step, "callback")
@@ -82,11 +80,13 @@ def _place(desk: Desk, execution_id: int, step: str, kind: str) -> tuple[Node, i
     return node, item
 
 
-def _by_token(desk: Desk, token: str) -> Key:
-    rows = desk.ask(SQL, "by_token", token=token)
-    if not rows:
-        raise Unknown("nothing waits for this token")
-    return int(rows[0][0]), int(rows[0][1]), int(rows[0][2])
+def _by_token(desk: Desk, token: str) -> tuple[Key, str]:
+    """Return the callback behind a token; whatever else has one is answered in other ways."""
+    for execution_id, idx, item in desk.ask(SQL, "by_token", token=token):
+        program = desk.program(desk.context(execution_id).plan)
+        if program.nodes[idx].type == "callback":
+            return (execution_id, idx, item), written(program, idx, item)
+    raise Unknown("nothing waits for this token")
 
 
 def _demand_token(desk: Desk, key: Key, token: str | None) -> None:

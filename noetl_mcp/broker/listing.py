@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl_mcp.broker.desk import Desk, word_of
-from noetl_mcp.broker.show import fault, moment
+from noetl_mcp.broker.show import about, fault, halted, moment
 from noetl_mcp.database import statements
 from noetl_mcp.queue.encode import decode, encode
 from noetl_mcp.queue.lease import Status
@@ -13,6 +13,8 @@ from noetl_mcp.queue.lease import Status
 SQL = statements(__file__, "listing.sql")
 PAGE = 50
 MOST = 1_000
+EACH = 10
+"""So much of what somebody is to decide is told of one execution."""
 WORDS = ("running", "paused", "completed", "failed", "cancelled")
 
 
@@ -27,6 +29,8 @@ class Filter:
     parent: int | None = None
     roots: bool = False
     """Leave out those that other executions started."""
+    attention: bool = False
+    """Only those in which somebody is to decide something: a doubt, an approval, an answer."""
 
 
 def executions(
@@ -47,9 +51,24 @@ def executions(
         label=encode(dict(wanted.labels)) if wanted.labels else None,
         parent=wanted.parent,
         roots=wanted.roots,
+        attention=wanted.attention,
         most=max(1, min(most, MOST)),
     )
-    return [_told(desk, row) for row in rows]
+    asking = _attention(desk, [row[0] for row in rows if row[3] == Status.RUNNING])
+    return [_told(desk, row, asking.get(row[0])) for row in rows]
+
+
+def wanted_now(desk: Desk) -> dict[str, int]:
+    """Return how many doubts, approvals and answers somebody is to decide; only those there are."""
+    return {what: int(count) for what, count in desk.ask(SQL, "wanted")}
+
+
+def _attention(desk: Desk, ids: list[int]) -> dict[int, list[tuple[Any, ...]]]:
+    """Return what somebody is to decide, by execution."""
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for row in desk.ask(SQL, "attention", ids=ids, each=EACH) if ids else ():
+        found.setdefault(row[0], []).append(row[1:])
+    return found
 
 
 def _status(word: str | None) -> int | None:
@@ -65,7 +84,7 @@ def _below(path: str) -> str:
     return f"{path}%"
 
 
-def _told(desk: Desk, row: tuple[Any, ...]) -> dict[str, Any]:
+def _told(desk: Desk, row: tuple[Any, ...], asking: list[tuple[Any, ...]] | None) -> dict[str, Any]:
     number, path, version, status, halt, round_number, parent, rerun_of, key, labels, error = row[
         :11
     ]
@@ -74,6 +93,9 @@ def _told(desk: Desk, row: tuple[Any, ...]) -> dict[str, Any]:
         "playbook": path,
         "version": version,
         "status": word_of(status, halt),
+        "attention": [_wanted(desk, row[13], one) for one in asking or ()],
+        "attention_total": asking[0][-1] if asking else 0,
+        "halted": halted(halt, row[14], row[15]),
         "error": fault(desk, row[13], error),
         "round": round_number,
         "parent": None if parent is None else str(parent),
@@ -85,4 +107,10 @@ def _told(desk: Desk, row: tuple[Any, ...]) -> dict[str, Any]:
     }
 
 
-__all__ = ["MOST", "PAGE", "WORDS", "Filter", "executions"]
+def _wanted(desk: Desk, plan: int, row: tuple[Any, ...]) -> dict[str, Any]:
+    """Return one thing that somebody is to decide, as `show` tells it."""
+    idx, item, state, lease, note, error, _ = row
+    return about(desk.program(plan), idx, item, state, lease, note, error)
+
+
+__all__ = ["EACH", "MOST", "PAGE", "WORDS", "Filter", "executions", "wanted_now"]

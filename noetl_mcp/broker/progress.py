@@ -1,7 +1,7 @@
 """Read how far an execution is, cheaply enough to ask again and again. Changes nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -44,6 +44,8 @@ class Step(NamedTuple):
     ended_at: datetime | None
     error: str | None
     note: str | None
+    is_answered: bool = False
+    """It waits no more for anybody: what it waited for is there."""
 
     @property
     def is_settled(self) -> bool:
@@ -71,8 +73,15 @@ class Fan(NamedTuple):
     failed: int
 
 
+class Begun(NamedTuple):
+    """Where the present round of an execution begins: after an event, and when."""
+
+    event: int
+    at: datetime
+
+
 class Told(NamedTuple):
-    """A line that a step printed, or that is about the whole execution; or a retry."""
+    """What is told: a line that was printed, a further attempt, or how a doubt was settled."""
 
     id: int
     kind: int
@@ -88,11 +97,17 @@ class Names:
 
     names: Sequence[str]
     hidden: frozenset[int]
+    iterators: Mapping[int, int] = field(default_factory=dict)
+    """By the only step that an iterator does for its items: that iterator, which names them."""
 
     def of(self, idx: int, item: int = 0) -> str:
         """Return how a step is written: `each`, or `each[3]` for an item."""
         said = item_name(item)
-        return self.names[idx] if said is None else f"{self.names[idx]}[{said}]"
+        return self.names[idx] if said is None else f"{self.names[self.shown(idx)]}[{said}]"
+
+    def shown(self, idx: int) -> int:
+        """Return the step under whose name the items of a step are known."""
+        return self.iterators.get(idx, idx)
 
 
 class Progress:
@@ -114,7 +129,17 @@ class Progress:
         """Return the names of its steps."""
         steps = self._plan(plan)
         hidden = frozenset(n for n, step in enumerate(steps) if step.get("hidden"))
-        return Names([step["name"] for step in steps], hidden)
+        inside: dict[int, list[int]] = {}
+        for number, step in enumerate(steps):
+            if "within" in step and "speaks_for" not in step:
+                inside.setdefault(step["within"], []).append(number)
+        alone = {own[0]: iterator for iterator, own in inside.items() if len(own) == 1}
+        return Names([step["name"] for step in steps], hidden, alone)
+
+    def begun(self) -> Begun | None:
+        """Return where its present round begins; None in the first one."""
+        rows = self._rows("begun")
+        return Begun(*rows[0]) if rows else None
 
     def plan_pools(self, plan: int) -> tuple[str, ...]:
         """Return the pools that its steps ask for, the usual one among them."""
@@ -135,7 +160,7 @@ class Progress:
         return [Fan(*row) for row in self._rows("fans")]
 
     def told(self, after: int) -> list[Told]:
-        """Return what was printed and tried again since an event."""
+        """Return what was printed, tried again and settled since an event."""
         return [
             Told(number, kind, idx, item, attempt, decode(data) if data else {})
             for number, kind, idx, item, attempt, data in self._rows("told", after=after)
@@ -155,4 +180,4 @@ class Progress:
         return [str(decode(row[0]).get("text", "")) for row in reversed(rows) if row[0]]
 
 
-__all__ = ["SETTLED", "Fan", "Names", "Progress", "Standing", "Step", "Told"]
+__all__ = ["SETTLED", "Begun", "Fan", "Names", "Progress", "Standing", "Step", "Told"]

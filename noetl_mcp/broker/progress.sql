@@ -4,25 +4,36 @@ select e.status, e.outcome, e.path, e.version, e.plan_id, h.kind, e.created_at, 
   from noetl.execution e left join noetl.halt h on h.execution_id = e.id
  where e.id = %(id)s;
 
+-- name: begun
+-- The retry with which the present round began.
+select id, ts from noetl.event
+ where execution_id = %(id)s and kind = 7
+   and exists (select from noetl.execution e where e.id = %(id)s and e.round > 1)
+ order by id desc limit 1;
+
 -- name: plan
 select content from noetl.plan where id = %(plan)s;
 
 -- name: steps
 -- What stands outside of iterators, and what inside of them waits for a person. What was tried
 -- again or had to wait began when it was ready, not with its last lease.
-select idx, item, state, attempt, ready_at,
-       case when before in (8, 9) then ready_at else leased_at end, ended_at, error, note
-  from noetl.step
- where execution_id = %(id)s and state > 0 and (item = 0 or state in (9, 10));
+select s.idx, s.item, s.state, s.attempt, s.ready_at,
+       case when s.before in (8, 9) then s.ready_at else s.leased_at end, s.ended_at, s.error, s.note,
+       s.state = 9 and exists (
+           select from noetl.signal g
+            where g.execution_id = s.execution_id and g.idx = s.idx and g.item = s.item
+              and g.arrived is not null)
+  from noetl.step s
+ where s.execution_id = %(id)s and s.state > 0 and (s.item = 0 or s.state in (9, 10));
 
 -- name: fans
 -- How far iterators are.
 select idx, total, next - live, failed from noetl.fan where execution_id = %(id)s and item = 0;
 
 -- name: told
--- What was printed, and when something is tried again.
+-- What was printed, when something is tried again, and when a doubt is settled.
 select id, kind, idx, item, attempt, data from noetl.event
- where execution_id = %(id)s and id > %(after)s and kind in (14, 35)
+ where execution_id = %(id)s and id > %(after)s and kind in (14, 22, 35)
  order by id limit 500;
 
 -- name: pools

@@ -14,7 +14,7 @@ from noetl_mcp.broker.refusals import Unknown
 from noetl_mcp.broker.run import item_name
 from noetl_mcp.database import Connection, TupleRow, statements
 from noetl_mcp.queue.encode import decode
-from noetl_mcp.queue.lease import State, Status
+from noetl_mcp.queue.lease import Halt, State, Status
 
 SQL = statements(__file__, "show.sql")
 MOST_SHOWN = 4_000_000
@@ -35,15 +35,16 @@ def show(desk: Desk, execution_id: int, *, items: bool = False) -> dict[str, Any
     desk.context(execution_id)
     row = desk.ask(SQL, "execution", id=execution_id)[0]
     program = desk.program(row[1])
-    status, halt, result, error = row[4], row[5], row[11], row[12]
+    status, result, error = row[4], row[11], row[12]
     return {
         "execution_id": str(row[0]),
         "playbook": row[2] or program.path,
         "version": row[3],
-        "status": word_of(status, halt),
+        "status": word_of(status, row[5]),
         "attention": _attention(desk, execution_id, program) if status == Status.RUNNING else [],
         "result": whole(desk, result),
-        "error": fault(desk, row[1], error),
+        "error": _fault_in_full(desk, row[1], error),
+        "halted": halted(row[5], row[15], row[16]),
         "round": row[6],
         "parent": None if row[7] is None else str(row[7]),
         "rerun_of": None if row[8] is None else str(row[8]),
@@ -99,17 +100,30 @@ def _attention(desk: Desk, execution_id: int, program: Program) -> list[dict[str
     for idx, item, state, lease, note, error, answered in desk.ask(
         SQL, "attention", id=execution_id, most=MOST_STEPS
     ):
-        if answered:
-            continue
-        name = written(program, idx, item)
-        if state == State.IN_DOUBT:
-            said = decode(error) if error else {}
-            message = said.get("message") or "the worker that did it was lost"
-            found.append({"step": name, "what": "in_doubt", "message": message, "lease": lease})
-            continue
-        asked = decode(note)["approve"]
-        found.append({"step": name, "what": "approval", **asked})
+        if not answered:
+            found.append(about(program, idx, item, state, lease, note, error))
     return found
+
+
+def about(
+    program: Program,
+    idx: int,
+    item: int,
+    state: int,
+    lease: int,
+    note: str | None,
+    error: str | None,
+) -> dict[str, Any]:
+    """Return what somebody is to decide about a step: a doubt, an approval or an answer."""
+    name = written(program, idx, item)
+    if state == State.IN_DOUBT:
+        said = decode(error) if error else {}
+        message = said.get("message") or "the worker that did it was lost"
+        return {"step": name, "what": "in_doubt", "message": message, "lease": lease}
+    asked = decode(note) if note else {}
+    if "approve" in asked:
+        return {"step": name, "what": "approval", **asked["approve"]}
+    return {"step": name, "what": "callback", "message": asked["callback"].get("message")}
 
 
 # One step
@@ -195,6 +209,11 @@ def moment(at: datetime | None) -> str | None:
     return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def at_clock(at: datetime) -> str:
+    """Return a time as it stands in a sentence."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def whole(desk: Desk, text: str | None) -> Any:
     """Return the value of a kept text; a very large one is named and not shown."""
     if text is None:
@@ -224,9 +243,28 @@ def fault(desk: Desk, plan: int, error: str | None) -> Mapping[str, Any] | None:
     }
 
 
+def halted(kind: int | None, said_by: str | None, reason: str | None) -> dict[str, Any] | None:
+    """Return why nothing further of an execution begins; None when nothing is in its way."""
+    if kind is None:
+        return None
+    said = decode(reason) if reason else None
+    message = said.get("message") if isinstance(said, dict) else None
+    return {"how": Halt(kind).name.lower(), "by": said_by, "message": message}
+
+
+def _fault_in_full(desk: Desk, plan: int, error: str | None) -> Mapping[str, Any] | None:
+    """Return an execution's error with what else is known of it."""
+    found = fault(desk, plan, error)
+    details = decode(error).get("details") if error else None
+    return found if found is None or details is None else {**found, "details": details}
+
+
 __all__ = [
     "MOST_SHOWN",
+    "about",
+    "at_clock",
     "fault",
+    "halted",
     "moment",
     "show",
     "show_step",

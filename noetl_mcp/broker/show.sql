@@ -1,6 +1,7 @@
 -- name: execution
 select e.id, e.plan_id, e.path, e.version, e.status, h.kind, e.round, e.parent_execution,
-       e.rerun_of, e.key, e.labels, e.result, e.error, e.created_at, e.ended_at, h.said_by
+       e.rerun_of, e.key, e.labels, e.result, e.error, e.created_at, e.ended_at, h.said_by,
+       h.reason
   from noetl.execution e left join noetl.halt h on h.execution_id = e.id
  where e.id = %(id)s;
 
@@ -26,13 +27,13 @@ select e.idx, e.item,
  group by e.idx, e.item;
 
 -- name: attention
--- What a person is to decide: doubts, and approvals that nobody gave so far.
+-- What somebody is to decide: doubts, and approvals and answers that nobody gave so far.
 select s.idx, s.item, s.state, s.lease, s.note, s.error, g.arrived is not null
   from noetl.step s
   left join noetl.signal g
     on g.execution_id = s.execution_id and g.idx = s.idx and g.item = s.item
  where s.execution_id = %(id)s
-   and (s.state = 10 or (s.state = 9 and s.note like '{"approve"%%'))
+   and (s.state = 10 or (s.state = 9 and (s.note like '{"approve"%%' or s.note like '{"callback"%%')))
  order by s.idx, s.item
  limit %(most)s;
 

@@ -15,7 +15,8 @@ from noetl_mcp.broker.end_calls import place_of
 from noetl_mcp.broker.places import place, written
 from noetl_mcp.broker.program import Node, Program
 from noetl_mcp.broker.recount import Stand, stand_of, undecided
-from noetl_mcp.broker.show import moment
+from noetl_mcp.broker.show import at_clock, moment
+from noetl_mcp.broker.typed import typed
 from noetl_mcp.database import statements
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import WIDTH, Halt, State, Status
@@ -77,14 +78,20 @@ class _Look:
     program: Program
     halt: tuple[int, str | None, str | None, datetime] | None
     workers: Sequence[Up]
+    tells_tokens: bool
 
     def reason(self, step: _Step, kind: str, says: str, **more: Any) -> Reason:
         name = written(self.program, step.idx, step.item)
         return Reason(name, kind, f"'{name}' {says}", more)
 
 
-def why(desk: Desk, execution_id: int, step: str | None = None) -> list[Reason]:
-    """Return what an execution waits for; of one step also when it is another that it waits for."""
+def why(
+    desk: Desk, execution_id: int, step: str | None = None, *, tokens: bool = False
+) -> list[Reason]:
+    """Return what an execution waits for; of one step also when it is another that it waits for.
+
+    With `tokens` also the addresses at which steps can be answered: whoever knows one may answer.
+    """
     context = desk.context(execution_id)
     program = desk.program(context.plan)
     standing = desk.standing(execution_id)
@@ -92,7 +99,7 @@ def why(desk: Desk, execution_id: int, step: str | None = None) -> list[Reason]:
         return _after_its_end(desk, execution_id, standing.word)
     halts = desk.ask(SQL, "halt", id=execution_id)
     halt = (halts[0][0], halts[0][1], halts[0][2], halts[0][3]) if halts else None
-    look = _Look(desk, execution_id, program, halt, _workers(desk))
+    look = _Look(desk, execution_id, program, halt, _workers(desk), tokens)
     rows = [_Step(*row) for row in desk.ask(SQL, "steps", id=execution_id, most=MOST)]
     if step is not None:
         return _of_step(look, *place(program, step), {(r.idx, r.item): r for r in rows})
@@ -110,7 +117,8 @@ def _after_its_end(desk: Desk, execution_id: int, word: str) -> list[Reason]:
     for number, url, due, tries, said in desk.ask(END_CALLS, "waiting", id=execution_id):
         last = f" after try {tries}{': ' + said if said else ''}" if tries else ""
         told = (
-            f"execution {execution_id} is {word}; {place_of(url)} is called at {moment(due)}{last}"
+            f"execution {execution_id} is {word};"
+            f" {place_of(url)} is called at {at_clock(due)}{last}"
         )
         more = {"round": number, "tries": tries, "until": moment(due)}
         found.append(Reason(None, "call", told, more))
@@ -166,7 +174,10 @@ def _halted(look: _Look) -> Reason:
     kind, reason, said_by, at = look.halt
     who, since = f" by {said_by}" if said_by else "", moment(at)
     if kind == Halt.PAUSED:
-        says = f"execution {look.id} was paused{who} at {since}; 'resume {look.id}' lets it go on"
+        says = (
+            f"execution {look.id} was paused{who} at {at_clock(at)};"
+            f" go on with: {typed('resume', look.id)}"
+        )
         return Reason(None, "paused", says, {"by": said_by, "since": since})
     message = decode(reason).get("message") if reason else None
     what = "failing" if kind == Halt.FAILING else "being cancelled"
@@ -179,14 +190,15 @@ def _waits(look: _Look, step: _Step, stands: Mapping[int, Stand] | None = None) 
     if step.state == State.WAITING:
         return _for_tokens(look, step, _stands(look, step.item) if stands is None else stands)
     if step.state == State.LEASED:
-        since = moment(step.leased_at)
-        says = f"runs on worker {step.owner} since {since}"
-        return look.reason(step, "nothing", says, worker=step.owner, since=since)
+        since = f" since {at_clock(step.leased_at)}" if step.leased_at is not None else ""
+        says = f"runs on worker {step.owner}{since}"
+        more = {"worker": step.owner, "since": moment(step.leased_at)}
+        return look.reason(step, "nothing", says, **more)
     if step.state == State.IN_DOUBT:
         return _for_resolution(look, step)
     if step.state == State.RETRYING and step.due is not None:
-        due = moment(step.due)
-        return look.reason(step, "timer", f"failed and is tried again at {due}", until=due)
+        says = f"failed and is tried again at {at_clock(step.due)}"
+        return look.reason(step, "timer", says, until=moment(step.due))
     if step.state == State.PARKED:
         return _for_what_parked(look, step)
     return _for_worker(look, step)
@@ -207,7 +219,7 @@ def _for_resolution(look: _Look, step: _Step) -> Reason:
     name = written(look.program, step.idx, step.item)
     says = (
         f"is in doubt ({message}): look whether it was done, then"
-        f" 'resolve {look.id} {name} --accept RESULT', '--retry' or '--abort'"
+        f" {typed('resolve', look.id, name)} --accept JSON, --retry or --abort"
     )
     return look.reason(step, "in_doubt", says, message=message)
 
@@ -219,21 +231,20 @@ def _for_what_parked(look: _Look, step: _Step) -> Reason:
     if look.program.nodes[step.idx].type != "iterator" and step.note is not None:
         kept = decode(step.note)
     note: Mapping[str, Any] = kept if isinstance(kept, dict) else {}
-    until = note.get("until")
-    bound = f", until {until}" if until else ""
+    end = datetime.fromisoformat(note["until"]) if note.get("until") else None
+    until, bound = moment(end), f", until {at_clock(end)} at the latest" if end else ""
     if "approve" in note:
         return _for_person(look, step, note["approve"], bound, until)
     if "callback" in note:
-        message = note["callback"].get("message")
-        says = f"waits for an answer from outside{': ' + message if message else ''}{bound}"
-        return look.reason(step, "callback", says, token=step.token, until=until)
+        return _for_answer(look, step, note["callback"].get("message"), bound, until)
     if "event" in note:
-        says = f"waits for event '{note['event']}'{bound}"
+        told = typed("signal", look.id, note["event"])
+        says = f"waits for the event '{note['event']}'{bound}; tell of it with: {told}"
         return look.reason(step, "event", says, event=note["event"], until=until)
     if "child" in note:
         return _for_child(look, step, int(note["child"]))
-    if until is not None:
-        return look.reason(step, "timer", f"waits until {until}", until=until)
+    if end is not None:
+        return look.reason(step, "timer", f"waits until {at_clock(end)}", until=until)
     return _for_items(look, step)
 
 
@@ -242,16 +253,32 @@ def _for_person(
 ) -> Reason:
     who = asked.get("who") or []
     person = " or ".join(who) or "a person"
-    name = written(look.program, step.idx, step.item)
-    says = f"waits for {person} to say yes or no{bound}: {asked.get('message')}"
+    told = typed("approve", look.id, written(look.program, step.idx, step.item))
+    says = (
+        f"waits for {person} to say yes or no{bound} ({asked.get('message')});"
+        f" answer with: {told}, or with --reject"
+    )
     more = {"who": who, "message": asked.get("message"), "until": until}
-    return look.reason(step, "person", f"{says} ('approve {look.id} {name}')", **more)
+    return look.reason(step, "person", says, **more)
+
+
+def _for_answer(
+    look: _Look, step: _Step, message: str | None, bound: str, until: str | None
+) -> Reason:
+    told = typed("answer", look.id, written(look.program, step.idx, step.item))
+    says = f"waits for an answer from outside{bound}{f' ({message})' if message else ''};"
+    says += f" give it with: {told} --value JSON"
+    more: dict[str, Any] = {"message": message, "until": until}
+    if look.tells_tokens and step.token is not None:
+        more |= {"token": step.token, "path": f"/api/callbacks/{step.token}"}
+        says += f", or POST it to {more['path']}"
+    return look.reason(step, "callback", says, **more)
 
 
 def _for_child(look: _Look, step: _Step, child: int) -> Reason:
     rows = look.desk.ask(SQL, "child", id=child)
     word = word_of(*rows[0]) if rows else "gone"
-    says = f"waits for its child, execution {child}, which is {word} ('why {child}')"
+    says = f"waits for its child, execution {child}, which is {word}: {typed('why', child)}"
     return look.reason(step, "child", says, child=str(child), status=word)
 
 
@@ -270,7 +297,10 @@ def _for_worker(look: _Look, step: _Step, done: str = "") -> Reason:
     """Say why nobody does a step that could be done."""
     since = moment(step.ready_at)
     if look.halt is not None:
-        return look.reason(step, "halt", f"{done}is ready, and nothing begins", since=since)
+        what = {Halt.PAUSED: "is paused", Halt.FAILING: "is failing"}
+        how = what.get(Halt(look.halt[0]), "is being cancelled")
+        says = f"{done}could begin, but the execution {how}"
+        return look.reason(step, "halt", says, since=since)
     lanes = look.desk.ask(SQL, "lanes", ids=[step.lane])
     _, queue, limits, maxes = lanes[0] if lanes else (0, "", [], [])
     pool = queue.rpartition("@")[2] if limits else queue
@@ -282,8 +312,9 @@ def _for_worker(look: _Look, step: _Step, done: str = "") -> Reason:
             says = f"{done}waits for a newer worker: none that is up knows plans of form {form}"
             return look.reason(step, "worker", says, pool=named, since=since)
         which = f"takes steps of pool '{named}'" if named else "is up"
-        option = f" --pool {named}" if named else ""
-        says = f"{done}waits for a worker: none {which} ('noetl-mcp worker{option}')"
+        option = ("--pool", named) if named else ()
+        says = f"{done}waits for a worker: none {which}; start one with: {typed('worker', *option)}"
+        says += "" if named else f", or do it here with: {typed('watch', look.id)}"
         return look.reason(step, "worker", says, pool=named, since=since)
     if limits:
         return _for_permit(look, step, limits, maxes)

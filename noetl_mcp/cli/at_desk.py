@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noetl_mcp.cli.columns import say, table
 from noetl_mcp.cli.connecting import opened_home
 
 if TYPE_CHECKING:
@@ -65,19 +66,27 @@ def by() -> "By":
         return By("somebody", "cli")
 
 
+def tell_unmanned(desk: "Desk", execution_id: int) -> None:
+    """Say how to go on when no worker is up that would do anything of an execution."""
+    from noetl_mcp.broker.typed import typed
+    from noetl_mcp.cli.looking import HEARD
+    from noetl_mcp.worker.living import PASSING, living
+
+    for one in living(desk.connection, max(HEARD, desk.lease)):
+        if one.name == f"{PASSING}{execution_id}" or (one.stays and "" in one.pools):
+            return
+    say(
+        f"no worker is up, so nothing of it is done now; do it here with: "
+        f"{typed('watch', execution_id)}",
+        err=True,
+    )
+
+
 def print_value(value: Any) -> None:
     """Print a value as JSON."""
     import orjson  # only here: every other use of the command does without it
 
     click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
-
-
-def table(rows: list[list[str]]) -> None:
-    """Print rows in columns that are as wide as they must be."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
 
 
 def short_time(moment: str | None) -> str:
@@ -102,7 +111,9 @@ __all__ = [
     "by",
     "desk_of",
     "print_value",
+    "say",
     "seconds_between",
     "short_time",
     "table",
+    "tell_unmanned",
 ]

@@ -216,7 +216,7 @@ def _workers(home: "Home", connection: "Connection[TupleRow]", seen: "Gauges") -
 def _work(seen: "Gauges") -> Iterator[Check]:
     doubts = seen.steps.get("in_doubt", 0)
     if doubts:
-        advice = "look whether they were done, then: noetl-mcp resolve"
+        advice = "see which: noetl-mcp executions --attention"
         yield Check("doubts", "doubtful", f"{doubts} steps are in doubt", advice)
     if seen.late > LATE_SECONDS:
         advice = "no worker moves timers; start one: noetl-mcp worker"

@@ -77,10 +77,8 @@ def status(as_json: bool) -> None:
 
         click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode())
     else:
-        width = max(map(len, told))
-        for name, value in told.items():
-            if value is not None:
-                click.echo(f"{name.replace('_', ' '):<{width}}  {_shown(value)}")
+        for line in _lines(told):
+            click.echo(line)
     if not is_up:
         raise click.exceptions.Exit(NOT_REACHABLE)
 
@@ -261,7 +259,19 @@ def _about(found: "Status", settings: "Settings") -> dict[str, object]:
     }
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
+def _lines(told: dict[str, object]) -> list[str]:
+    """Return what is told of a database, for a person."""
+    shown = {
+        name: value
+        for name, value in told.items()
+        if value is not None and name not in ("database_bytes", "used", "stays")
+    }
+    size = told.get("database_bytes")
+    if isinstance(size, int):
+        shown["size"] = f"{size / 2**20:.0f} MB"
+    if "used" in told and told["state"] == "running":
+        shown["in use"] = "yes" if told["used"] else "no"
+        stays = "until 'noetl-mcp db stop'" if told["stays"] else "as long as it is in use"
+        shown["stays up"] = stays
+    width = max(map(len, shown))
+    return [f"{name:<{width}}  {value}" for name, value in shown.items()]

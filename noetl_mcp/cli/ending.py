@@ -8,8 +8,10 @@ import click
 
 from noetl_mcp.broker.progress import Progress, Step
 from noetl_mcp.broker.records import Records
+from noetl_mcp.broker.typed import typed
+from noetl_mcp.cli.failing import details_of, first_item, next_of, next_of_cancelled
 from noetl_mcp.cli.looking import Seen
-from noetl_mcp.cli.screen import WORDS
+from noetl_mcp.cli.screen import WORDS, is_behind
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import State, Status
 
@@ -41,7 +43,7 @@ def _tell(progress: Progress, records: Records, seen: Seen) -> None:
     status, result, error = found or (Status.FAILED, None, None)
     took = ""
     if seen.standing.ended is not None:
-        took = f" in {(seen.standing.ended - seen.standing.started).total_seconds():.2f} s"
+        took = f" in {(seen.standing.ended - seen.since).total_seconds():.2f} s"
     word = Status(status).name.lower()
     click.echo(f"execution {progress.id} {word}{took}", err=True)
     if status == Status.COMPLETED:
@@ -53,18 +55,22 @@ def _tell(progress: Progress, records: Records, seen: Seen) -> None:
 
 
 def timeline(seen: Seen) -> list[str]:
-    """Return a line for each step that ran: name, state, attempts, and when it ran as a bar."""
+    """Return a line for each step that ran: name, state, attempts, and when it ran as a bar.
+
+    What was over before the present round is left out, and so is what the compiler added, unless it
+    failed.
+    """
     ran = [
         one
-        for one in seen.steps
-        if one.began_at and one.ended_at and not one.item and one.idx not in seen.names.hidden
+        for one in seen.steps_now
+        if one.began_at and one.ended_at and not one.item and not is_behind(seen, one)
     ]
     ran.sort(key=lambda one: (one.began_at, one.idx))
     if not ran:
         return []
     names = [seen.names.of(one.idx) for one in ran[:_MOST_ROWS]]
     width = max(map(len, names))
-    begin, end = seen.standing.started, max(one.ended_at for one in ran if one.ended_at)
+    begin, end = seen.since, max(one.ended_at for one in ran if one.ended_at)
     lines = [""]
     for name, step in zip(names, ran, strict=False):
         word = WORDS.get(State(step.state), "")
@@ -82,7 +88,7 @@ def story(progress: Progress, seen: Seen, error: Mapping[str, Any]) -> list[str]
     """Return what is known of a failure, and what to do about it."""
     number = progress.id
     if seen.standing.status == Status.CANCELLED:
-        return [f"it was cancelled; start it anew with: noetl-mcp rerun {number}"]
+        return next_of_cancelled(number)
     name = error.get("step")
     step = next((one for one in seen.steps if _is_named(seen, one, name)), None)
     attempt = error.get("attempt") or (step.attempt if step is not None else None)
@@ -90,18 +96,21 @@ def story(progress: Progress, seen: Seen, error: Mapping[str, Any]) -> list[str]
     times = f" (attempt {attempt})" if attempt and attempt > 1 else ""
     lines = [
         f"{where}failed{times}: {error.get('message', 'no reason was given')} "
-        f"[{error.get('code', 'error')}]"
+        f"[{error.get('code', 'error')}]",
+        *(f"  {line}" for line in details_of(error)),
     ]
     if step is not None:
         words = progress.last_words(step.idx, step.item, _LAST_LINES)
         lines += ["it printed last:", *(f"  | {word}" for word in words)] if words else []
     details = error.get("details")
     if isinstance(details, dict) and details.get("child"):
-        lines.append(f"more: noetl-mcp show {details['child']}")
+        lines.append(f"more: {typed('show', details['child'])}")
     elif name:
-        lines.append(f"more: noetl-mcp show {number} {name}")
-    lines.append(f"try again from there with: noetl-mcp retry {number} --wait")
-    return lines
+        item = first_item(error)
+        is_alone = step is not None and step.idx in seen.names.iterators.values()
+        which = f"{name}[{item}]" if item is not None and is_alone else name
+        lines.append(f"more: {typed('show', number, which)}")
+    return lines + next_of(number, error)
 
 
 def _is_named(seen: Seen, step: Step, name: object) -> bool:

@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from heapq import merge
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,10 +12,12 @@ from noetl_mcp.cli.at_desk import EXECUTION
 from noetl_mcp.cli.connecting import opened_home
 
 if TYPE_CHECKING:
+    from noetl_mcp.database import Connection, TupleRow
     from noetl_mcp.events.event import Event
     from noetl_mcp.events.log import Log
 
 _WIDEST = 160
+_STEP = 12
 
 
 @click.command("events")
@@ -37,16 +41,19 @@ def command(
         _demand_kinds(log, kinds)
         if log.status(execution) is None:
             raise click.ClickException(f"there is no execution {execution}")
+        steps = (None,) if step is None else _names(connection, execution, step)
         if follow:
-            following = Following(log, execution, step=step, kinds=kinds)
+            only = steps[0] if len(steps) == 1 else None
+            following = Following(log, execution, step=only, kinds=kinds)
             for some in events_as_they_come(following):
-                _tell_lines(some, as_json)
+                _tell_lines((one for one in some if only or _is_of(one, steps)), as_json)
             return
-        found = log.events(execution, step=step, kinds=kinds)
+        listed = (log.events(execution, step=one, kinds=kinds) for one in steps)
+        found = merge(*listed, key=attrgetter("id"))
         if as_json:
             _tell_json(found)
-        else:
-            _tell_lines(found, as_json=False)
+        elif not _tell_lines(found, as_json=False):
+            click.echo("there are none", err=True)
 
 
 def _demand_kinds(log: "Log", kinds: Sequence[str]) -> None:
@@ -60,6 +67,34 @@ def _demand_kinds(log: "Log", kinds: Sequence[str]) -> None:
             raise click.UsageError(f"There is no kind '{kind}'.{more}")
 
 
+def _names(connection: "Connection[TupleRow]", execution: int, step: str) -> tuple[str, ...]:
+    """Return the names under which a step stands in the log: an item's iterator, and what it does.
+
+    Refuses a name that the playbook does not have.
+    """
+    from noetl_mcp.broker.progress import Progress
+
+    progress = Progress(connection, execution)
+    standing = progress.standing()
+    assert standing is not None
+    names = progress.names(standing.plan)
+    name, bracket, item = step.partition("[")
+    if name not in names.names:
+        from noetl_mcp.diagnostics import closest
+
+        near = closest(name, [one for one in names.names if not one.startswith("$")])
+        more = f"; did you mean '{near}'?" if near else ""
+        raise click.ClickException(f"the playbook has no step '{name}'{more}")
+    same = {name, names.names[names.shown(names.names.index(name))]}
+    same |= {names.names[one] for one, by in names.iterators.items() if names.names[by] in same}
+    return tuple(sorted(f"{one}{bracket}{item}" for one in same))
+
+
+def _is_of(event: "Event", steps: Sequence[str | None]) -> bool:
+    """Whether an event is about one of these steps; about any when none is named."""
+    return steps == (None,) or event.step in steps or event.where in steps
+
+
 def _tell_json(events: "Iterable[Event]") -> None:
     """Print one array, event by event: there may be many."""
     import orjson  # only here: every other use of the command does without it
@@ -71,10 +106,14 @@ def _tell_json(events: "Iterable[Event]") -> None:
     click.echo("[]" if sign == "[" else "\n]")
 
 
-def _tell_lines(events: "Iterable[Event]", as_json: bool) -> None:
+def _tell_lines(events: "Iterable[Event]", as_json: bool) -> int:
+    """Print a line for each event; return how many there were."""
+    count = 0
     for event in events:
+        count += 1
         click.echo(_json_line(event) if as_json else line(event))
     sys.stdout.flush()
+    return count
 
 
 def _json_line(event: "Event") -> str:
@@ -89,7 +128,8 @@ def line(event: "Event") -> str:
     attempt = f" #{event.attempt}" if event.attempt and event.attempt > 1 else ""
     said = _said(event.data)
     told = f"  {said}" if said else ""
-    return f"{when}  {event.kind:<20}  {event.where}{attempt}{told}".rstrip()
+    where = f"{event.where}{attempt}" or "-"
+    return f"{when}  {event.kind:<20}  {where:<{_STEP}}{told}".rstrip()
 
 
 def _said(data: Any) -> str:

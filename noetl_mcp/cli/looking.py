@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from noetl_mcp.broker.progress import Fan, Names, Progress, Standing, Step, Told
+from noetl_mcp.broker.progress import Begun, Fan, Names, Progress, Standing, Step, Told
 from noetl_mcp.queue.pools import pools_of
 from noetl_mcp.worker.living import Living, living
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 HEARD = timedelta(seconds=3)
 """A worker that was heard so lately is up, however short the lease is."""
+RETRY, RESOLVED = 14, 22
+"""Kinds of events."""
 LATE_READS = 2
 """Events can become visible a little out of order: the last looks' ones are read again."""
 
@@ -32,6 +34,13 @@ class Seen:
     workers: Sequence[Living]
     unserved: frozenset[str]
     """Pools of which steps wait and no worker takes any."""
+    since: datetime
+    """When its present round began."""
+
+    @property
+    def steps_now(self) -> list[Step]:
+        """The steps but for those that were over before the present round."""
+        return [one for one in self.steps if one.ended_at is None or one.ended_at >= self.since]
 
 
 class Looking:
@@ -42,6 +51,8 @@ class Looking:
         self.id = execution_id
         self._connection: Connection[TupleRow] | None = None
         self._names: Names | None = None
+        self._begun: Begun | None = None
+        self._accepted: dict[tuple[int, int], int] = {}
         self._known: set[int] = set()
         self._marks = [0] * (LATE_READS + 1)
 
@@ -60,18 +71,30 @@ class Looking:
             return None
         if self._names is None:
             self._names = progress.names(standing.plan)
-        workers = self.workers()
+        if self._begun is None:
+            self._begun = progress.begun() or Begun(0, standing.started)
+            self._marks = [self._begun.event] * (LATE_READS + 1)  # earlier rounds are told
+        workers, told = self.workers(), self._news(progress)
         taken = {queue for one in workers for queue in one.pools}
         return Seen(
             self.id,
             standing,
             self._names,
-            progress.steps(),
+            self._steps(progress),
             progress.fans(),
-            self._news(progress),
+            told,
             workers,
             frozenset(pools_of(progress.pools() - taken) - {""}),
+            self._begun.at,
         )
+
+    def _steps(self, progress: Progress) -> list[Step]:
+        """Return the steps; whoever took up what a person had accepted made no attempt."""
+        found = []
+        for step in progress.steps():
+            less = self._accepted.get((step.idx, step.item), 0)
+            found.append(step._replace(attempt=max(1, step.attempt - less)) if less else step)
+        return found
 
     def workers(self) -> list[Living]:
         """Return the workers that are up."""
@@ -80,6 +103,10 @@ class Looking:
     def _news(self, progress: Progress) -> list[Told]:
         found = progress.told(self._marks[0])
         new = [one for one in found if one.id not in self._known]
+        for one in new:
+            if one.kind == RESOLVED and one.data.get("how") != "retry" and one.idx is not None:
+                key = (one.idx, one.item or 0)
+                self._accepted[key] = self._accepted.get(key, 0) + 1
         self._known = {one.id for one in found}
         newest = max((one.id for one in found), default=self._marks[-1])
         self._marks = [*self._marks[1:], newest]
@@ -92,4 +119,4 @@ class Looking:
             connection.close()
 
 
-__all__ = ["Looking", "Seen"]
+__all__ = ["RESOLVED", "RETRY", "Looking", "Seen"]

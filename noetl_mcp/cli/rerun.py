@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from noetl_mcp.cli.at_desk import EXECUTION, at_desk, by, print_value
+from noetl_mcp.cli.at_desk import EXECUTION, at_desk, by, print_value, tell_unmanned
 
 if TYPE_CHECKING:
     from noetl_mcp.playbook.node import Json
@@ -22,6 +22,7 @@ def command(
 ) -> int:
     """Start an execution once more: the same plan, and the same values but for those set here."""
     from noetl_mcp.broker import starts
+    from noetl_mcp.broker.typed import typed
     from noetl_mcp.cli.run import refuse
     from noetl_mcp.compiler.payload import WrongPayload
 
@@ -31,6 +32,11 @@ def command(
             from noetl_mcp.broker.rerun import rerun
 
             number = rerun(desk, execution, by=by(), payload=given, sets=sets)
+            if not waits and not as_json:
+                click.echo(number)
+                said = f"started; see how it goes on with: {typed('watch', number)}"
+                click.echo(said, err=True)
+                tell_unmanned(desk, number)
     except (starts.WrongPayload, WrongPayload) as problem:
         refuse(problem.problems, as_json)
     if waits:
@@ -39,9 +45,6 @@ def command(
         return await_end(number, as_json=as_json)
     if as_json:
         print_value({"execution_id": str(number), "status": "running", "rerun_of": str(execution)})
-        return 0
-    click.echo(number)
-    click.echo(f"started; see how it goes on with: noetl-mcp show {number}", err=True)
     return 0
 
 

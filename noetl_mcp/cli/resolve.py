@@ -4,10 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from noetl_mcp.cli.at_desk import EXECUTION, at_desk, by, print_value
+from noetl_mcp.cli.at_desk import EXECUTION, at_desk, by, print_value, tell_unmanned
 
 if TYPE_CHECKING:
     from noetl_mcp.broker.resolve import How
+
+_HOWS = {
+    "accept": "it was done, and what follows goes on",
+    "retry": "it is done again",
+    "abort": "it failed",
+}
 
 
 @click.command("resolve")
@@ -41,14 +47,17 @@ def command(
     with at_desk("resolve") as desk:
         from noetl_mcp.broker.resolve import resolve
         from noetl_mcp.broker.show import show_step
+        from noetl_mcp.queue.lease import Status
 
         more: dict[str, Any] = {"reason": reason, "force": force, "lease": lease}
         resolve(desk, execution, step, how, by=by(), value=value, **more)
         state = show_step(desk, execution, step)["state"]
-    if as_json:
-        print_value({"execution_id": str(execution), "step": step, "state": state})
-        return
-    click.echo(f"'{step}' is no longer in doubt; it is {state}")
+        if as_json:
+            print_value({"execution_id": str(execution), "step": step, "state": state})
+            return
+        click.echo(f"'{step}' is no longer in doubt: {_HOWS[how]}")
+        if desk.standing(execution).status == Status.RUNNING:
+            tell_unmanned(desk, execution)
 
 
 def _decision(accept: str | None, again: bool, abort: bool) -> "tuple[How, Any]":

@@ -2,7 +2,7 @@
 
 import click
 
-from noetl_mcp.cli.at_desk import EXECUTION, at_desk, by, print_value
+from noetl_mcp.cli.at_desk import EXECUTION, at_desk, by, print_value, tell_unmanned
 
 
 @click.command("resume")
@@ -14,7 +14,8 @@ def command(execution: int, as_json: bool) -> None:
         from noetl_mcp.broker.operate import resume
 
         found = resume(desk, execution, by=by())
-    if as_json:
-        print_value({"execution_id": str(execution), "executions": [str(one) for one in found]})
-        return
-    click.echo(f"execution {execution} goes on")
+        if as_json:
+            print_value({"execution_id": str(execution), "executions": [str(one) for one in found]})
+            return
+        click.echo(f"execution {execution} goes on")
+        tell_unmanned(desk, execution)

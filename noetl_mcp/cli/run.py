@@ -54,8 +54,7 @@ def command(
     loaded = _file(playbook, version)
     if playbook == "-" and payload == "-":
         raise click.UsageError("Standard input cannot give both the playbook and the payload.")
-    if detach and (dry_run or inline):
-        raise click.UsageError("--detach starts it and works on nothing.")
+    _demand_one_way(dry_run, detach, inline)
     order = _order(sets, payload, key, priority, labels, on_end, as_json)
     plan = _check(loaded, order, as_json) if loaded is not None else None
     if dry_run:
@@ -73,6 +72,19 @@ def command(
 
         code = wait_for(home, started.id, as_json=as_json, inline=inline)
     raise click.exceptions.Exit(code)
+
+
+def _demand_one_way(dry_run: bool, detach: bool, inline: bool) -> None:
+    if detach and dry_run:
+        raise click.UsageError(
+            "--dry-run starts nothing, so there is nothing to detach from;"
+            " leave one of the two out."
+        )
+    if detach and inline:
+        raise click.UsageError(
+            "--inline works here until it is done, and --detach leaves at once;"
+            " leave one of the two out."
+        )
 
 
 def _tell_it_was_there(started: "Started") -> None:
@@ -198,7 +210,8 @@ def _start(
                     [{"name": "no-such-playbook", "severity": "error", "message": str(problem)}]
                 )
                 raise click.exceptions.Exit(1) from None
-            raise click.ClickException(f"{problem}, and there is no such file") from None
+            what = "it is a folder" if Path(path).is_dir() else "there is no such file"
+            raise click.ClickException(f"{problem}, and {what}") from None
     awaken(home.settings.broker, starting.pools)
     return started
 
@@ -234,7 +247,7 @@ def _tell_started(started: "Started", as_json: bool) -> None:
     click.echo(started.id)
     if not started.is_new:
         return
-    click.echo(f"started; see how it goes on with: noetl-mcp show {started.id}", err=True)
+    click.echo(f"started; see how it goes on with: noetl-mcp watch {started.id}", err=True)
 
 
 def _print_json(value: Any) -> None:

@@ -4,14 +4,16 @@ Writes to standard error only. Asks nothing and decides nothing.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from noetl_mcp.broker.progress import Step
-from noetl_mcp.cli.looking import Seen
+from noetl_mcp.broker.show import at_clock
+from noetl_mcp.broker.typed import typed
+from noetl_mcp.cli.looking import RESOLVED, RETRY, Seen
 from noetl_mcp.queue.lease import Halt, State
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ WORDS = {
     State.DEAD: "dead",
 }
 _MARKS = {"done": "[green]✓[/]", "failed": "[red]✗[/]", "dead": "[red]✗[/]"}
-_RETRY = 14
 _MOST_LIVE = 12
 
 
@@ -71,14 +72,16 @@ class Plain:
         """Return lines on what was printed, tried again and ended since the last look."""
         for told in seen.told:
             name = "noetl" if told.idx is None else seen.names.of(told.idx, told.item or 0)
-            if told.kind == _RETRY:
+            if told.kind == RETRY:
                 yield f"  {name}: {_again(told.data, told.attempt)}"
+            elif told.kind == RESOLVED:
+                yield f"  {name}: {_settled(told.data)}"
             else:
                 yield f"  {name} | {told.data.get('text', '')}"
-        over = [one for one in seen.steps if one.is_settled and not one.item]
+        over = [one for one in seen.steps_now if one.is_settled and not one.item]
         for step in sorted(over, key=_when):
             key = (step.idx, step.attempt)
-            if key not in self._shown and not _is_behind(seen, step):
+            if key not in self._shown and not is_behind(seen, step):
                 self._shown.add(key)
                 yield self.ended(seen, step)
 
@@ -131,11 +134,12 @@ class Moving(Plain):
 
     def line(self, text: str) -> None:
         """Write a line above the picture."""
-        self.console.print(text if not text.startswith("! ") else f"[yellow]{_plain(text)}[/]")
+        wanted = text.startswith("! ")
+        self.console.print(f"[yellow]{_plain(text)}[/]" if wanted else text, soft_wrap=True)
 
     def say(self, text: str) -> None:
         """Write a sentence."""
-        self.console.print(_plain(text))
+        self.console.print(_plain(text), soft_wrap=True)
 
     def close(self) -> None:
         """Take the picture away."""
@@ -180,16 +184,16 @@ def wanted(seen: Seen) -> list[str]:
     """Return what somebody must do, each with the command to type."""
     found, number = [], seen.number
     if seen.standing.halt == Halt.PAUSED:
-        found.append(f"it is paused; go on with: noetl-mcp resume {number}")
+        found.append(f"it is paused; go on with: {typed('resume', number)}")
     for step in seen.steps:
         name = seen.names.of(step.idx, step.item)
         if step.state == State.IN_DOUBT:
             why = step.fault.get("message", "nobody knows whether it was done")
             found.append(
                 f"step '{name}' is in doubt ({why}); look whether it was done, then: "
-                f"noetl-mcp resolve {number} {name} --accept JSON, --retry or --abort"
+                f"{typed('resolve', number, name)} --accept JSON, --retry or --abort"
             )
-        elif step.state == State.PARKED:
+        elif step.state == State.PARKED and not step.is_answered:
             found += _answers(step, name, number)
     for pool in sorted(seen.unserved):
         found.append(
@@ -203,16 +207,28 @@ def _answers(step: Step, name: str, number: int) -> list[str]:
     waits = step.waits_for
     if "approve" in waits:
         said = waits["approve"] or {}
-        message = f": {said['message']}" if isinstance(said, dict) and said.get("message") else ""
+        who = " or ".join(said.get("who") or []) or "a person"
         return [
-            f"step '{name}' waits for an approval{message}; answer with: "
-            f"noetl-mcp approve {number} {name}, or with --reject"
+            f"step '{name}' waits for {who} to say yes or no{_told(said)}; answer with: "
+            f"{typed('approve', number, name)}, or with --reject"
         ]
     if "callback" in waits:
-        return [f"step '{name}' waits for an answer; see: noetl-mcp why {number} {name}"]
+        return [
+            f"step '{name}' waits for an answer from outside{_told(waits['callback'] or {})}; "
+            f"give it with: {typed('answer', number, name)} --value JSON"
+        ]
     if "event" in waits:
-        return [f"step '{name}' waits for the event '{waits['event']}'"]
+        event = waits["event"]
+        return [
+            f"step '{name}' waits for the event '{event}'; "
+            f"tell of it with: {typed('signal', number, event)}"
+        ]
     return []
+
+
+def _told(said: Mapping[str, object]) -> str:
+    message = said.get("message")
+    return f" ({message})" if message else ""
 
 
 def _doing(step: Step) -> str:
@@ -221,7 +237,7 @@ def _doing(step: Step) -> str:
     if step.state == State.RETRYING:
         return _plain(f"again soon ({step.fault.get('message', '')})")
     if step.state == State.READY:
-        return "[dim]ready[/]"
+        return "[dim]waits for its turn[/]"
     if step.state == State.IN_DOUBT:
         return "[yellow]in doubt[/]"
     waits = step.waits_for
@@ -230,7 +246,9 @@ def _doing(step: Step) -> str:
     for key, word in (("approve", "an approval"), ("callback", "an answer"), ("event", "an event")):
         if key in waits:
             return f"[yellow]waits for {word}[/]"
-    return f"[dim]waits until {waits['until'][:19]}[/]" if waits.get("until") else "[dim]waits[/]"
+    if waits.get("until"):
+        return f"[dim]waits until {at_clock(datetime.fromisoformat(waits['until']))}[/]"
+    return "[dim]waits[/]"
 
 
 def _details(seen: Seen, step: Step) -> str:
@@ -256,7 +274,14 @@ def _again(data: object, attempt: int | None) -> str:
     return f"attempt {attempt} failed ({what}), again{when}"
 
 
-def _is_behind(seen: Seen, step: Step) -> bool:
+def _settled(said: Mapping[str, object]) -> str:
+    """Say how a doubt was settled, and by whom."""
+    how = {"accept": "it was done", "retry": "it is done again", "abort": "it failed"}
+    why = f": {said['reason']}" if said.get("reason") else ""
+    return f"{said.get('by') or 'somebody'} says that {how.get(str(said.get('how')), 'so')}{why}"
+
+
+def is_behind(seen: Seen, step: Step) -> bool:
     """Whether a step is of no interest: the compiler added it, and nothing is wrong with it."""
     return step.idx in seen.names.hidden and step.state not in (State.FAILED, State.DEAD)
 
@@ -272,4 +297,4 @@ def _plain(text: str) -> str:
     return escape(text)
 
 
-__all__ = ["WORDS", "Moving", "Plain", "Screen", "Silent", "screen", "wanted"]
+__all__ = ["WORDS", "Moving", "Plain", "Screen", "Silent", "is_behind", "screen", "wanted"]

@@ -11,6 +11,11 @@ from noetl_mcp.queue.pools import pool_of, pools_of
 if TYPE_CHECKING:
     from noetl_mcp.assembly import Home
 
+_WANTED = {
+    "in_doubt": ("{} step in doubt", "{} steps in doubt"),
+    "approval": ("{} approval", "{} approvals"),
+    "callback": ("{} answer from outside", "{} answers from outside"),
+}
 HEARD = timedelta(seconds=3)
 
 
@@ -39,7 +44,9 @@ def gathered(home: "Home") -> dict[str, Any]:
     """Return everything that `status` tells."""
     from dataclasses import asdict
 
+    from noetl_mcp.broker.desk import Desk
     from noetl_mcp.broker.gauges import gauges
+    from noetl_mcp.broker.listing import wanted_now
     from noetl_mcp.database import Error, WrongSchema, migrate
     from noetl_mcp.events.partitions import astray
     from noetl_mcp.worker.living import living
@@ -49,6 +56,7 @@ def gathered(home: "Home") -> dict[str, Any]:
             seen = asdict(gauges(connection))
             up = living(connection, max(HEARD, home.settings.lease))
             lost = astray(connection)
+            asked = wanted_now(Desk(connection))
         except Error as problem:
             try:
                 migrate(home.dsn)  # says in one sentence what is wrong with the schema
@@ -79,6 +87,7 @@ def gathered(home: "Home") -> dict[str, Any]:
         "home": str(home.settings.home),
         "workers": workers,
         "astray": lost,
+        "attention": asked,
         **seen,
     }
 
@@ -111,12 +120,26 @@ def lines(told: dict[str, Any]) -> list[str]:
     )
     for queue, count in sorted(told["queues"].items()):
         if pool_of(queue):
-            found.append(f"            {count} in '{pool_of(queue)}'")
-    if told["steps"].get("in_doubt"):
-        found.append("attention   steps are in doubt; see: noetl-mcp executions --status running")
+            found.append(f"            {_in_queue(queue, count)}")
+    if told["attention"]:
+        listed = ", ".join(
+            _WANTED[what][count > 1].format(count) for what, count in told["attention"].items()
+        )
+        found.append(f"attention   {listed}; see: noetl-mcp executions --attention")
     if told["astray"]:
         found.append(f"attention   {told['astray']} events lie outside of their days; see: doctor")
     return found
+
+
+def _in_queue(queue: str, count: int) -> str:
+    """Return how many steps wait in one queue, in plain words."""
+    if queue.startswith("!"):
+        return f"{count} to be done alone, for they ended workers"
+    if queue.startswith("="):
+        limits, _, pool = queue[1:].rpartition("@")
+        where = f", in the pool '{pool_of(pool)}'" if pool_of(pool) else ""
+        return f"{count} behind the limit {limits.replace('+', ', ')}{where}"
+    return f"{count} in the pool '{pool_of(queue)}'"
 
 
 def _print_stopped(as_json: bool) -> None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import click
 
+from noetl_mcp.cli.columns import table
 from noetl_mcp.cli.connecting import opened_home
 
 _UNITS = {"h": 3600, "d": 86_400, "m": 60, "s": 1}
@@ -55,11 +56,13 @@ def list_(as_json: bool) -> None:
         return
     if not found:
         click.echo("there are none; make one with 'noetl-mcp token create'", err=True)
-    width = max((len(one.name) for one in found), default=0)
+        return
+    rows = [["NAME", "ROLE", "HOLDS"]]
     for one in found:
-        until = f"until {one.expires_at:%Y-%m-%d %H:%M}" if one.expires_at else "for ever"
+        until = f"until {one.expires_at:%Y-%m-%d %H:%M} UTC" if one.expires_at else "for ever"
         word = until if one.holds else "revoked" if one.revoked_at else "expired"
-        click.echo(f"{one.name:<{width}}  {one.role:<8}  {word}")
+        rows.append([one.name, one.role, word])
+    table(rows)
 
 
 @command.command("revoke")

@@ -1,6 +1,7 @@
 """Wait for an execution in front of a person, and do its steps here when no worker is up.
 
-Shared by `run`, `retry --wait` and `rerun --wait`. Starts nothing and retries nothing itself.
+Shared by `run`, `watch`, `retry --wait` and `rerun --wait`. Starts nothing and retries nothing
+itself.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noetl_mcp.broker.typed import typed
 from noetl_mcp.cli.looking import Looking, Seen
 from noetl_mcp.cli.screen import Screen, screen
 from noetl_mcp.database import Error, NotReachable
@@ -87,6 +89,7 @@ class Waiting:
         self._stopped = asyncio.Event()
         self._last: Seen | None = None
         self._away = False
+        self._refuses = False
 
     async def wait(self) -> int:
         """Wait until it is over, tell how it ended, and return the exit code."""
@@ -130,6 +133,7 @@ class Waiting:
                 if seen.standing.is_over:
                     return seen
                 await self._man(crew, seen)
+            self._complain()
             passed = time.monotonic() - begun
             pause = min(_LATEST, max(_SOONEST, passed / 20))
             try:
@@ -137,6 +141,15 @@ class Waiting:
             except TimeoutError:
                 continue
             return None
+
+    def _complain(self) -> None:
+        """Say once that the database refuses what was done here, and that it takes it again."""
+        why = self._lives.trouble if self._lives is not None else None
+        if why is not None and not self._refuses:
+            self.screen.say(f"the database does not take what was done; trying again: {why}")
+        elif why is None and self._refuses:
+            self.screen.say("the database takes what was done again")
+        self._refuses = why is not None
 
     async def _look(self) -> Seen | None:
         """Look once; a database that is away is waited for."""
@@ -206,13 +219,13 @@ class Waiting:
         others = last is not None and any(one.stays and "" in one.pools for one in last.workers)
         if others:
             self.screen.say(
-                f"execution {self.id} goes on without you; see: noetl-mcp show {self.id}, "
-                f"end it with: noetl-mcp cancel {self.id}"
+                f"execution {self.id} goes on without you; come back with: "
+                f"{typed('watch', self.id)}, end it with: {typed('cancel', self.id)}"
             )
             return
         self.screen.say(
             f"execution {self.id} is not over and nobody works on it now; "
-            "go on with: noetl-mcp worker --drain"
+            f"go on with: {typed('watch', self.id)}"
         )
 
 

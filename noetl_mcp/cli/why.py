@@ -2,7 +2,7 @@
 
 import click
 
-from noetl_mcp.cli.at_desk import EXECUTION, at_desk, print_value
+from noetl_mcp.cli.at_desk import EXECUTION, at_desk, print_value, say
 
 
 @click.command("why")
@@ -17,9 +17,9 @@ def command(execution: int, step: str | None, as_json: bool) -> None:
     with at_desk("why") as desk:
         from noetl_mcp.broker.why import why
 
-        found = why(desk, execution, step)
+        found = why(desk, execution, step, tokens=True)
     if as_json:
         print_value([one.as_json() for one in found])
         return
     for one in found:
-        click.echo(one.says)
+        say(one.says)

@@ -114,8 +114,11 @@ class Waits:
         self, work: Work, rendered: Rendered, note: Mapping[str, Any], said: Any, by: str | None
     ) -> None:
         if "approve" in note:
+            if not isinstance(said, dict) or not isinstance(said.get("approved"), bool):
+                wrong = "its answer does not say whether it is approved"
+                raise Failed("rejected", wrong, retriable=False)
             self._tell_given(work, said, by)
-            if not said.get("approved"):
+            if not said["approved"]:
                 why = f": {said['comment']}" if said.get("comment") else ""
                 who = f" by {by}" if by else ""
                 raise Failed("rejected", f"it was rejected{who}{why}", retriable=False)

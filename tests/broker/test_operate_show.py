@@ -196,7 +196,8 @@ def test_why_names_the_person_the_time_and_the_steps(shop: Shop, desk: Desk) -> 
     assert set(found) == {"ask", "slow"}
     assert found["ask"].kind == "person"
     assert found["ask"].says == (
-        f"'ask' waits for lead to say yes or no: Go on? ('approve {number} ask')"
+        "'ask' waits for lead to say yes or no (Go on?); answer with:"
+        f" noetl-mcp approve {number} ask, or with --reject"
     )
     assert found["slow"].kind == "timer"
     assert [(one.step, one.kind) for one in chain] == [
@@ -213,11 +214,16 @@ def test_why_tells_that_no_worker_is_up_or_serves_the_pool(shop: Shop, desk: Des
     number = shop.start("workflow:\n  - {step: a, type: echo}\n")
     special = shop.start("workflow:\n  - {step: a, type: echo, pool: gpu}\n")
 
-    assert "none is up ('noetl-mcp worker')" in why(desk, number)[0].says
+    assert why(desk, number)[0].says.endswith(
+        "none is up; start one with: noetl-mcp worker, or do it here with:"
+        f" noetl-mcp watch {number}"
+    )
     (reason,) = why(desk, special)
 
     assert (reason.kind, reason.more["pool"]) == ("worker", "gpu")
-    assert "none takes steps of pool 'gpu' ('noetl-mcp worker --pool gpu')" in reason.says
+    assert reason.says.endswith(
+        "none takes steps of pool 'gpu'; start one with: noetl-mcp worker --pool gpu"
+    )
 
 
 def test_why_tells_that_only_a_newer_worker_could_do_it(
@@ -281,9 +287,41 @@ def test_why_tells_of_items_children_events_callbacks_and_doubts(shop: Shop, des
     assert found["kid"].says.startswith(f"'kid' waits for its child, execution {number + 1}, which")
     assert found["each"].says == "'each' waits for its items: 0 of 3 are over, 1 are at work"
     assert found["each[0]"].kind == "timer"
-    assert found["bell"].says == "'bell' waits for event 'ring'"
-    assert found["hear"].says == "'hear' waits for an answer from outside: Well?"
-    assert f"'resolve {number} w --accept RESULT'" in found["w"].says
+    assert found["bell"].says == (
+        f"'bell' waits for the event 'ring'; tell of it with: noetl-mcp signal {number} ring"
+    )
+    assert found["hear"].says == (
+        "'hear' waits for an answer from outside (Well?); give it with:"
+        f" noetl-mcp answer {number} hear --value JSON"
+    )
+    assert f"noetl-mcp resolve {number} w --accept JSON" in found["w"].says
+
+
+def test_the_address_of_an_answer_is_told_only_to_those_who_may_answer(
+    shop: Shop, desk: Desk
+) -> None:
+    number = shop.start("workflow:\n  - {step: hear, type: callback}\n")
+    work(shop, lambda: shop.state(number, "hear") == "parked")
+
+    (hidden,), (told,) = why(desk, number), why(desk, number, tokens=True)
+
+    token = told.more["token"]
+    assert len(token) == 40
+    assert told.more["path"] == f"/api/callbacks/{token}"
+    assert told.says.endswith(f"or POST it to /api/callbacks/{token}")
+    assert token not in str(hidden.as_json())
+
+
+def test_an_item_is_quoted_in_the_command_that_is_to_be_typed(shop: Shop, desk: Desk) -> None:
+    number = shop.start(
+        "workflow:\n  - {step: each, type: iterator, collection: [1], element: x,"
+        " task: {type: approve, approve: {message: Well?}}}\n"
+    )
+    work(shop, lambda: list(shop.done(number).steps.values()).count("parked") == 2)
+
+    found = {one.step: one for one in why(desk, number)}
+
+    assert f"noetl-mcp approve {number} 'each[0]', or" in found["each[0]"].says
 
 
 def test_why_tells_of_a_pause_and_of_an_end(shop: Shop, desk: Desk) -> None:
@@ -294,7 +332,10 @@ def test_why_tells_of_a_pause_and_of_an_end(shop: Shop, desk: Desk) -> None:
 
     assert first.kind == "paused"
     assert "was paused by ann" in first.says
-    assert (second.kind, second.says) == ("halt", "'ask' is ready, and nothing begins")
+    assert (second.kind, second.says) == (
+        "halt",
+        "'ask' could begin, but the execution is paused",
+    )
     cancel(desk, number, by=ANN)
     (over,) = why(desk, number)
     assert over.says == f"execution {number} is cancelled; it waits for nothing"

@@ -12,6 +12,8 @@ from tests.cli.commands import Ran, noetl
 from tests.events.rows import ended, event, execution, session
 from tests.postgres import database, postgres  # noqa: F401 - fixtures
 
+PLAN = '{"steps": [{"name": "start"}, {"name": "a"}, {"name": "end"}]}'
+
 
 class Here:
     """A database and a home of its own, with one execution in it."""
@@ -21,6 +23,7 @@ class Here:
         self.environment = {"NOETL_DSN": dsn, "NOETL_HOME": str(home)}
         with session(dsn) as connection:
             self.one = str(execution(connection))
+            connection.execute("update noetl.plan set content = %s", (PLAN,))
             event(connection, int(self.one), "execution_started")
             connection.execute(
                 "insert into noetl.event (kind, execution_id, idx, item, attempt, worker, ready_at,"
@@ -44,9 +47,9 @@ def test_events_are_listed_for_people(here: Here) -> None:
     assert ran.code == 0, ran.err
     lines = [line[25:] for line in ran.out.splitlines()]
     assert lines == [
-        "execution_started",
+        "execution_started     -",
         "step_started          a #2",
-        "log                   a[3]  hello",
+        "log                   a[3]          hello",
     ]
 
 
@@ -65,7 +68,8 @@ def test_events_are_chosen(here: Here) -> None:
         "3"
     ]
     assert len(here("events", here.one, "--kind", "step_started", "--json").json()) == 1
-    assert here("events", here.one, "--step", "none", "--json").json() == []
+    assert here("events", here.one, "--step", "start", "--json").json() == []
+    assert here("events", here.one, "--step", "start").err == "there are none\n"
 
 
 def test_an_execution_is_followed_until_it_has_ended(here: Here) -> None:
@@ -88,6 +92,7 @@ def test_an_execution_is_followed_until_it_has_ended(here: Here) -> None:
     [
         (["events", "999"], 1, "there is no execution 999"),
         (["events", "x"], 2, "not the number of an execution"),
+        (["events", "1", "--step", "strat"], 1, "no step 'strat'; did you mean 'start'?"),
         (["events", "1", "--kind", "step_startd"], 2, "Did you mean 'step_started'?"),
         (["ask", "slowest-step"], 2, "Did you mean 'slowest-steps'?"),
         (["ask", "delete from events"], 1, "only a select can be asked"),
@@ -115,6 +120,25 @@ def test_questions_are_answered_by_name_and_in_sql(here: Here) -> None:
     assert [row["kind"] for row in named.json()] == ["execution_started", "log", "step_started"]
     assert written.json() == [{"kind": "execution_started"}]
     assert read.json() == [{"n": 3}]
+
+
+def test_what_lies_between_two_rounds_is_no_time_of_a_step(here: Here) -> None:
+    with session(here.dsn) as connection:
+        number = execution(connection)
+        for begin in (1000, 400):
+            for kind, ago in (("step_started", begin), ("step_failed", begin - 1)):
+                connection.execute(
+                    "insert into noetl.event"
+                    " (kind, execution_id, idx, item, attempt, ts, leased_at)"
+                    " select k.kind, %s, 2, 0, 1, date_trunc('day', now()) + make_interval(secs =>"
+                    " 2000 - %s), date_trunc('day', now()) + make_interval(secs => 2000 - %s)"
+                    " from noetl.event_kind k where k.name = %s",
+                    (number, ago, begin, kind),
+                )
+
+    rows = here("ask", "slowest-steps", "--json").json()
+
+    assert [row["longest"] for row in rows if row["step"] == "end"] == [1.0]
 
 
 def test_an_answer_is_a_table_for_people(here: Here) -> None:

@@ -107,7 +107,8 @@ def test_why_says_what_it_waits_for_and_approve_lets_it_go_on(here: Here) -> Non
     again = here("approve", number, "ask", "--reject")
 
     assert why.out == (
-        f"'ask' waits for a person to say yes or no: Go on? ('approve {number} ask')\n"
+        "'ask' waits for a person to say yes or no (Go on?); answer with:"
+        f" noetl-mcp approve {number} ask, or with --reject\n"
     )
     assert here("why", number, "end", "--json").json()[0]["waits_for"] == "steps"
     assert (said.code, said.out) == (0, "'ask' was approved\n")
@@ -138,12 +139,14 @@ def test_an_execution_is_paused_resumed_and_cancelled(here: Here) -> None:
 def test_a_failed_one_is_retried(here: Here) -> None:
     number = here.failed()
     refused = here("retry", number, "--from", "one")
+    unknown = here("retry", number, "--from", "one", "--confirm-write", "onee")
     here.shop.echo.calls.clear()
 
     retried = here("retry", number, "--from", "two", "--json")
 
     assert refused.code == 1
     assert "--confirm-write one" in refused.err
+    assert "did you mean 'one'?" in unknown.err
     assert retried.json() == {
         "execution_id": str(number),
         "status": "running",
@@ -174,7 +177,9 @@ def test_a_doubt_is_resolved(here: Here) -> None:
     assert here("resolve", number, "one", "--accept", "{not json").code == 2
     assert here("resolve", number, "one", "--accept", "1", "--lease", "7").code == 1
     done = here("resolve", number, "one", "--accept", '{"ok": true}', "--reason", "seen")
-    assert (done.code, done.out) == (0, "'one' is no longer in doubt; it is ready\n")
+    says = "'one' is no longer in doubt: it was done, and what follows goes on\n"
+    assert (done.code, done.out) == (0, says)
+    assert f"do it here with: noetl-mcp watch {number}" in done.err
 
 
 def test_dead_letters_are_none_when_nothing_died(here: Here) -> None:

@@ -47,7 +47,7 @@ def test_an_address_that_is_taken_is_a_sentence(person: Person) -> None:  # noqa
 
         server.send_signal(signal.SIGTERM)
         server.wait(30)
-    assert (second.code, "cannot listen on" in second.err) == (2, True)
+    assert (second.code, "cannot listen on" in second.err) == (1, True)
 
 
 def test_the_doctor_finds_nothing_wrong_with_a_new_installation(person: Person) -> None:  # noqa: F811

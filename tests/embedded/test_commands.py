@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -77,7 +78,9 @@ def test_it_starts_stays_is_asked_about_stops_and_is_deleted(home: str) -> None:
             True,
             1,
         )
-        assert "database bytes" in db("status", NOETL_HOME=home).out
+        said = db("status", NOETL_HOME=home).out
+        assert re.search(r"(?m)^size +\d+ MB$", said)
+        assert re.search(r"(?m)^stays up +until 'noetl-mcp db stop'$", said)
 
         refused = db("reset", "--yes", NOETL_HOME=home)
         assert refused.code == 1

@@ -1,0 +1,96 @@
+"""Say of a failure what a person needs: where in the program, what the server said, what to do.
+
+Reads nothing and decides nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from noetl_mcp.broker.typed import typed
+from noetl_mcp.cli.columns import shortened
+
+_MOST_BODY = 200
+_MOST_TRACED = 30
+IN_VAIN = frozenset(
+    {
+        *("unconfirmed", "impossible-bounds", "missing-values", "no-such-task", "not-json"),
+        *("template", "secret", "not-allowed", "no-main", "syntax-error", "indentation-error"),
+        *("sql-refused", "script-refused", "no-such-step", "no-goal", "wrong-pattern"),
+        *("wrong-format", "wrong-payload", "too-many-items", "collection"),
+    }
+)
+"""Codes of what the plan or its values bring about: the same would fail again."""
+JUDGED = frozenset({"assert", "expectation-failed", "expectation-unverifiable"})
+"""Codes of what came after an answer: a retry only judges that answer again."""
+
+
+def is_in_vain(code: str) -> bool:
+    """Whether the same would fail again."""
+    return code in IN_VAIN or (code.startswith("bad-") and code != "bad-auth")
+
+
+def details_of(error: Mapping[str, Any]) -> list[str]:
+    """Return lines on where a program failed, or on what a server answered."""
+    details = error.get("details")
+    if not isinstance(details, dict):
+        return []
+    traced = details.get("traceback")
+    if isinstance(traced, str):
+        lines = traced.splitlines()[:-1]  # the last one is the message itself
+        return lines if len(lines) <= _MOST_TRACED else [*lines[: _MOST_TRACED - 1], "…"]
+    body = details.get("body")
+    if body in (None, ""):
+        return []
+    return [f"the server answered: {shortened(_text(body), _MOST_BODY)}"]
+
+
+def first_item(error: Mapping[str, Any]) -> int | None:
+    """Return the number of the first item that failed, of an iterator's error."""
+    details = error.get("details")
+    errors = details.get("errors") if isinstance(details, dict) else None
+    first = errors[0] if isinstance(errors, list) and errors else None
+    index = first.get("index") if isinstance(first, dict) else None
+    return index if isinstance(index, int) else None
+
+
+def next_of(number: int, error: Mapping[str, Any]) -> list[str]:
+    """Return what to do about a failed execution."""
+    code, step = str(error.get("code") or ""), error.get("step")
+    if is_in_vain(code):
+        return [
+            "it would fail the same way again; correct the playbook, then: noetl-mcp run FILE",
+            f"or give other values: {typed('rerun', number, '--wait')} --set NAME=VALUE",
+        ]
+    if code in JUDGED and step:
+        return [
+            "a retry only judges the same answer again; to do the step again: "
+            f"{typed('retry', number, '--wait', '--from', step)}"
+        ]
+    return [f"try again from there with: {typed('retry', number, '--wait')}"]
+
+
+def next_of_cancelled(number: int) -> list[str]:
+    """Return what can be done with a cancelled execution."""
+    return [
+        f"it was cancelled; go on from there with: {typed('retry', number, '--wait')}",
+        f"or start it anew with: {typed('rerun', number, '--wait')}",
+    ]
+
+
+def _text(body: Any) -> str:
+    if isinstance(body, str):
+        return body
+    import orjson  # only here: every other use of the command does without it
+
+    return orjson.dumps(body).decode()
+
+
+__all__ = [
+    "IN_VAIN",
+    "JUDGED",
+    "details_of",
+    "first_item",
+    "is_in_vain",
+    "next_of",
+    "next_of_cancelled",
+]
