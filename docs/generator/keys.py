@@ -105,8 +105,7 @@ def mcp_page() -> str:
     """Return the page of every key of the `mcp:` section."""
     intro = (
         "Every key of `mcp:`. What a turn becomes is told in "
-        "[Ask a model](../how-to/ask-a-model.md). Turns "
-        "[do not run yet](task-types.md#what-does-not-run-yet)."
+        "[Ask a model](../how-to/ask-a-model.md)."
     )
     return page("The mcp section", intro, *(_section(*one) for one in MCP))
 

@@ -57,9 +57,8 @@ _NOT_YET = """
 Everything in this reference is read, checked, planned, explained and drawn. A run carries out all
 of it but this:
 
-- steps and resources of the types {types}, and turns. Such a step fails with the code
-  `no-such-task` before anything is sent, and is not tried again. What stands here about their
-  results and outcomes is what they will keep to.
+- steps and resources of the types {types}. A playbook with such a step is not started. What stands
+  here about their results and outcomes is what they will keep to.
 - `expose: mcp`.
 """
 

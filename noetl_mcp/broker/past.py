@@ -27,14 +27,14 @@ def past_of(desk: Desk, execution_id: int, program: Program) -> Past:
     bodies: list[int] = []
     for (idx, item), row in list(rows.items()):
         node = program.nodes[idx]
-        if node.type != "iterator" or row.stand.state not in _ENDED_BADLY:
+        if not node.hands_out or row.stand.state not in _ENDED_BADLY:
             continue
         bodies += [inner.idx for inner, _ in body_of(program, node)]
         rows[idx, item] = _with_note(desk, execution_id, program, (idx, item), row, fans)
     if bodies:
         found = _read(desk.ask(SQL, "items", id=execution_id, idxs=bodies))
         for key, row in found.items():
-            if program.nodes[key[0]].type == "iterator" and row.stand.state in _ENDED_BADLY:
+            if program.nodes[key[0]].hands_out and row.stand.state in _ENDED_BADLY:
                 row = _with_note(desk, execution_id, program, key, row, fans)
             rows[key] = row
     return Past(program, rows, fans)

@@ -46,7 +46,7 @@ def place(program: Program, text: str) -> tuple[Node, int]:
             raise Unknown(f"'{name}' is done for items; say which one: {name}[0]")
         return node, 0
     numbers = [int(part) for part in items.split(".")]
-    if node.type == "iterator" and node.depth == len(numbers) - 1:
+    if node.hands_out and node.depth == len(numbers) - 1:
         node = _inner(program, node, numbers)
     if node.depth != len(numbers):
         raise Unknown(f"'{name}' is not done for items")
@@ -67,7 +67,7 @@ def body_of(program: Program, iterator: Node) -> Iterator[tuple[Node, int]]:
         node = program.nodes[idx]
         if node.within == iterator.idx:
             yield node, 1
-            if node.type == "iterator":
+            if node.hands_out:
                 yield from ((one, depth + 1) for one, depth in body_of(program, node))
 
 

@@ -4,21 +4,21 @@ Holds nothing of an execution; one program serves all executions of its plan.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from noetl_mcp.broker.lanes import Lane, lane_of
 from noetl_mcp.broker.names import Names
 from noetl_mcp.broker.refusals import NotAllowed
 from noetl_mcp.broker.trees import Tree
 from noetl_mcp.compiler.plan import FORMAT
+from noetl_mcp.playbook.references import read_reference
 from noetl_mcp.playbook.rendering.render import Renderer, compile_text
-from noetl_mcp.queue.pools import is_computing, queue_name
+from noetl_mcp.queue.pools import is_computing
 from noetl_mcp.tasks.contract import TaskSpec
 
-WRITES, ARMED_LATER, CHECKED, IDEMPOTENT = 1, 2, 3, 4
 _JOIN_ANY, _JOIN_SETTLED = 1, 2
-_COMPUTING = frozenset({"python", "duckdb", "save.duckdb", "save.python", "floorplan"})
 
 
 class UnknownFormat(NotAllowed):
@@ -35,26 +35,6 @@ class Way:
     when: Renderer | bool | None
     data: Tree | None
     set: Tree | None
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """Where a step waits when it is ready."""
-
-    pool: str = ""
-    rank: int = 0
-    limits: tuple[str, ...] = ()
-    maxes: tuple[int, ...] = ()
-    writes: int = 0
-
-    def moved(self, priority: int) -> "Lane":
-        """Return the lane of an execution with a priority of its own."""
-        return replace(self, rank=self.rank - priority) if priority else self
-
-    @property
-    def queue(self) -> str:
-        """The queue's name: that of the pool, or of the limits, which only the limits open."""
-        return f"={'+'.join(self.limits)}@{self.pool}" if self.limits else self.pool
 
 
 @dataclass(eq=False)
@@ -106,6 +86,16 @@ class Node:
     def finals(self) -> bool:
         """Whether it belongs to the steps that run at the end, whatever happened."""
         return self.more.get("phase") == "finally"
+
+    @property
+    def at_resource(self) -> bool:
+        """Whether it reads what a turn uses."""
+        return str(self.more.get("at", "")).startswith("mcp/resources/")
+
+    @cached_property
+    def hands_out(self) -> bool:
+        """Whether it hands out items, and waits until each of them is over."""
+        return self.type in ("iterator", "turn.tools")
 
     @cached_property
     def others(self) -> frozenset[int]:
@@ -205,7 +195,7 @@ class Program:
             settings=Tree(step["settings"], self.renderers) if "settings" in step else None,
             input=Tree(step["input"], self.renderers, "input") if "input" in step else None,
             care=trees,
-            lane=_lane(step, writes, self.plan),
+            lane=lane_of(step, self.plan, writes=writes),
             bare=step["type"] in ("router", "sequence"),
             relaxed=self.plan["options"].get("durability") == "relaxed" and not writes,
         )
@@ -270,10 +260,26 @@ class Program:
             found.update(givers)
         found.update(more.get("siblings", {}).values())
         found.update(way_source for way_source in self._carriers[idx])
+        if self.nodes[idx].type.startswith("turn"):
+            found |= self._of_turn(idx)
         if "speaks_for" in more:
             found.add(more["speaks_for"])
             found |= self.reads(more["speaks_for"])
         return frozenset(found)
+
+    def _of_turn(self, idx: int) -> set[int]:
+        """Return the steps that a step of a turn goes on from: its turn's, and what it uses."""
+        node = self.nodes[idx]
+        turn = [one.idx for one in self.nodes if one.more.get("turn") == node.more.get("turn")]
+        found = {one for one in turn if one != idx and self.nodes[one].within is None}
+        found = {one for one in found if one < idx or node.type == "turn.result"}
+        for one in node.more.get("settings", {}).get("user") or ():
+            reference = read_reference(one.get("use") or "") if isinstance(one, dict) else None
+            used = None if reference is None else self.find(reference.name)
+            if used is not None:
+                found.add(used.idx)
+        comes = {edge["source"] for edge in self.plan["edges"] if edge["target"] == idx}
+        return found | {one for one in comes if self.nodes[one].at_resource}
 
     @cached_property
     def _carriers(self) -> list[list[int]]:
@@ -345,50 +351,4 @@ class _Renderers(Sequence[Renderer]):
         return found
 
 
-def _lane(step: Mapping[str, Any], writes: bool, plan: Mapping[str, Any]) -> Lane:
-    said = step.get("pool")
-    pool = queue_name(
-        said if isinstance(said, str) else "",
-        plan["format"],
-        computes=step["type"] in _COMPUTING,
-    )
-    names, maxes = _limits(step, plan["options"])
-    priority = step.get("priority", 0)
-    rank = -priority if isinstance(priority, int) else 0
-    how = 0
-    if writes:
-        how = IDEMPOTENT if step.get("idempotent") is True else WRITES
-        how = CHECKED if how == WRITES and "check" in step else how
-    if step["type"] == "save.postgres":
-        how = IDEMPOTENT
-    return Lane(pool, rank, names, maxes, how)
-
-
-def _limits(
-    step: Mapping[str, Any], options: Mapping[str, Any]
-) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return what a step must not crowd, by name in order, and how many there may be."""
-    said = step.get("limits")
-    if not said:
-        return (), ()
-    declared = options.get("limits", {})
-    found: dict[str, int] = {}
-    for one in said if isinstance(said, list) else [said]:
-        name, most = (one, None) if isinstance(one, str) else (one["name"], one.get("max"))
-        most = most if isinstance(most, int) else declared.get(name, 1)
-        found[str(name)] = most if isinstance(most, int) else 1
-    names = tuple(sorted(found))
-    return names, tuple(found[name] for name in names)
-
-
-__all__ = [
-    "ARMED_LATER",
-    "CHECKED",
-    "IDEMPOTENT",
-    "WRITES",
-    "Lane",
-    "Node",
-    "Program",
-    "UnknownFormat",
-    "Way",
-]
+__all__ = ["Node", "Program", "UnknownFormat", "Way"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from noetl_mcp.broker.program import Lane
+from noetl_mcp.broker.lanes import Lane
 from noetl_mcp.broker.start_call import StartCall
 from noetl_mcp.database import Connection, TupleRow, statements
 from noetl_mcp.queue.encode import LARGE, digest

@@ -168,7 +168,7 @@ class Past:
         if row.stand.state == State.CANCELLED:
             found.kept.add((idx, item))
         fan = self.fans.get((idx, item))
-        if node.type != "iterator" or row.is_answered or fan is None or row.note is None:
+        if not node.hands_out or row.is_answered or fan is None or row.note is None:
             found.ready.append(Again(idx, item, count, note=row.note))
             return
         live = self._items(found, node, item, fan)
@@ -195,7 +195,7 @@ class Past:
 
     def _inner(self, node: Node, item: int) -> list[tuple[int, int, int]]:
         """Return what of an iterator's items is forgotten with it."""
-        if node.type != "iterator":
+        if not node.hands_out:
             return []
         return [(one.idx, *inside(item, depth)) for one, depth in body_of(self.program, node)]
 

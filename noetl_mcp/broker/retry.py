@@ -136,7 +136,7 @@ def _demand_confirmed(
     """Refuse to write again what was written, unless a person named it."""
     idxs = {begin.idx, *(idx for idx, _ in reset.behind)}
     for idx in list(idxs):
-        if program.nodes[idx].type == "iterator":
+        if program.nodes[idx].hands_out:
             idxs |= {node.idx for node, _ in body_of(program, program.nodes[idx])}
     rows = desk.ask(SQL, "wrote", id=execution_id, idxs=list(idxs))
     rows += desk.ask(SQL, "children_wrote", id=execution_id, idxs=list(idxs))

@@ -158,7 +158,7 @@ def show_step(desk: Desk, execution_id: int, step: str, *, items: bool = False) 
         "note": whole(desk, note),
         "answer": whole(desk, answer),
     }
-    if node.type == "iterator":
+    if node.hands_out:
         told["items"] = _items(desk, execution_id, program, node, item, listed=items)
     return told
 

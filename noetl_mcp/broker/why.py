@@ -228,7 +228,7 @@ def _for_what_parked(look: _Look, step: _Step) -> Reason:
     if step.is_answered:
         return _for_worker(look, step, "has its answer and ")
     kept = None
-    if look.program.nodes[step.idx].type != "iterator" and step.note is not None:
+    if not look.program.nodes[step.idx].hands_out and step.note is not None:
         kept = decode(step.note)
     note: Mapping[str, Any] = kept if isinstance(kept, dict) else {}
     end = datetime.fromisoformat(note["until"]) if note.get("until") else None

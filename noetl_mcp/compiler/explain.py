@@ -85,7 +85,7 @@ def _marks(step: PlanStep) -> list[str]:
     if more.get("phase") == "finally":
         marks.append("always runs at the end")
     if "within" in more:
-        marks.append("for each item")
+        marks.append("for each call" if step.type == "turn.call" else "for each item")
     return marks
 
 

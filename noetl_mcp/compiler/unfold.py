@@ -105,7 +105,7 @@ def _turn(turn: Turn, at: Path, step: str | None, made: _Made, report: Report) -
     rounds = turn.max_tool_rounds if turn.tools_allowed else 0
     if made.room < 0:
         return
-    made.room -= 2 * rounds + 2
+    made.room -= 3 * rounds + 2
     if made.room < 0:
         report.say(reading.TOO_MANY_VALUES, (*at, "max_tool_rounds"), most=_MOST_TURN_STEPS)
         return
@@ -114,6 +114,7 @@ def _turn(turn: Turn, at: Path, step: str | None, made: _Made, report: Report) -
         chain.append(_model(turn, at, number))
         if number <= rounds:
             chain.append(_round(turn, at, number))
+            chain.append(_call(turn, at, number))
     for node in chain:
         nodes[node.name] = node
     first, answer = chain[0].name, _answer(turn, at)
@@ -169,6 +170,12 @@ def _round(turn: Turn, at: Path, number: int) -> Node:
     }
     name = f"{turn.name}.tools.{number}"
     return Node(name, "turn.tools", at, settings, hidden=True, turn=turn.name, round=number)
+
+
+def _call(turn: Turn, at: Path, number: int) -> Node:
+    """Return what is done for each call that the model asks for in a round."""
+    tools = f"{turn.name}.tools.{number}"
+    return Node(f"{tools}.item", "turn.call", at, hidden=True, turn=turn.name, within=tools)
 
 
 def _answer(turn: Turn, at: Path) -> Node:

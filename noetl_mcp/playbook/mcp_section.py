@@ -20,6 +20,9 @@ class ModelPreset(Model):
     adapter: Literal["gateway", "openai"] = Field("gateway", description="The wire it speaks.")
     auth: Auth | None = Field(None, description="The credential of the endpoint, by name.")
     model: str | None = Field(None, description="Its name on the wire, when another.")
+    tool_calls: Literal["native", "schema"] = Field(
+        "native", description="How it asks for tools: by itself, or by a schema that it is held to."
+    )
     description: str | None = Field(None, description="What it is for.")
     timeout: Duration | None = Field(None, description="How long one call may take.")
 

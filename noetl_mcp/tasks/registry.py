@@ -14,8 +14,8 @@ from noetl_mcp.tasks import specs_bim, specs_compute, specs_data, specs_flow, sp
 from noetl_mcp.tasks.contract import TaskSpec
 
 ENTRY_POINTS = "noetl_mcp.tasks"
-NOT_YET = ("mcp", "revit", "rhino", "floorplan", "shell", "transfer")
-"""Types that have a spec and no plugin; turns have none either."""
+NOT_YET = ("mcp", "revit", "rhino", "floorplan")
+"""Types that have a spec and no plugin."""
 
 BUILT_IN: Mapping[str, TaskSpec] = MappingProxyType(
     {
@@ -60,7 +60,7 @@ def known_tasks() -> Mapping[str, TaskSpec]:
 
 def runs_yet(type_: str) -> bool:
     """Whether steps of a type are carried out, and not only read, checked and planned."""
-    return type_ not in NOT_YET and type_.partition(".")[0] != "turn"
+    return type_ not in NOT_YET
 
 
 def installed() -> tuple[Entry, ...]:

@@ -126,7 +126,7 @@ class Caller:
         return Around(self.engine, self.rules, self.remember, work, mask)
 
 
-async def within(doing: Awaitable[Any], call: Call, node: Node) -> Any:
+async def within(doing: Awaitable[Any], call: Call) -> Any:
     """Wait for a task no longer than an attempt may take."""
     if call.timeout is None:
         return await doing
@@ -135,7 +135,7 @@ async def within(doing: Awaitable[Any], call: Call, node: Node) -> Any:
             return await doing
     except TimeoutError:
         message = f"no answer within {call.timeout:g} s"
-        if node.writes:
+        if call.writes:
             raise UnknownOutcome("timeout", message) from None
         raise Failed("timeout", message) from None
 

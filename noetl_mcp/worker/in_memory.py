@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from noetl_mcp.broker.program import Lane
+from noetl_mcp.broker.lanes import Lane
 from noetl_mcp.broker.records import Key, Outcome, Records
 from noetl_mcp.broker.run import Run
 from noetl_mcp.queue.lease import Flush, Flushed, Wish

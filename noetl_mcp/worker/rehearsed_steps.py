@@ -106,7 +106,9 @@ class RehearsedSteps(Steps):
         """Do a step that may have to wait."""
         mask = Mask()
         try:
-            if work.node.type in self.bodies:
+            if work.node.type.partition(".")[0] == "turn":
+                self.settler.left_out(work, _of_turn(work))
+            elif work.node.type in self.bodies:
                 await self._body(work)
             elif work.node.writes:
                 await self._write(work, mask)
@@ -298,6 +300,17 @@ class RehearsedSteps(Steps):
         if child is None or said.get("return_step") is not None:
             return result
         return self.story.results.get(child, result)
+
+
+def _of_turn(work: Work) -> str:
+    """Say why a step of a turn is left out, and what it might do."""
+    if work.node.type != "turn.tools":
+        return "a model is not asked in a dry run"
+    tools = work.run.program.plan["tools"]
+    allowed = work.node.more["settings"]["tools"]
+    writes = [one for one in allowed if tools[one].get("writes") and tools[one].get("confirm")]
+    may = f"; it may write with {', '.join(writes)}" if writes else ""
+    return f"which tools a model asks for is not known{may}"
 
 
 def _assumed(node: Node) -> Any:

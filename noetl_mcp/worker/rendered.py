@@ -7,6 +7,7 @@ from typing import Any
 from noetl_mcp.broker.names import Scope
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.run import Run
+from noetl_mcp.broker.trees import Tree
 from noetl_mcp.compiler.plan import TEMPLATE_MARK
 from noetl_mcp.playbook.rendering.render import compile_text
 from noetl_mcp.playbook.rendering.secret import Secret
@@ -132,11 +133,22 @@ def _settings(
 ) -> tuple[Mapping[str, Any], tuple[Statement, ...]]:
     if node.settings is None:
         return {}, ()
-    written = node.more["settings"]
-    bound = [key for key in written if key in sql_keys]
     later = _LATER.get(node.type, ())
+    return settings_of(run, node.settings, node.more["settings"], scope, sql_keys, later)
+
+
+def settings_of(
+    run: Run,
+    tree: Tree,
+    written: Mapping[str, Any],
+    scope: Mapping[str, object],
+    sql_keys: frozenset[str],
+    later: Sequence[str] = (),
+) -> tuple[Mapping[str, Any], tuple[Statement, ...]]:
+    """Return rendered settings, and the statements in them with their values bound."""
+    bound = [key for key in written if key in sql_keys]
     if not bound and not any(key in written for key in later):
-        return node.settings.render(scope), ()
+        return tree.render(scope), ()
     settings: dict[str, Any] = {}
     statements: list[Statement] = []
     for key in written:
@@ -145,7 +157,7 @@ def _settings(
             settings[key] = texts
             statements += [one for text in texts for one in _bound(text, scope)]
         elif key not in later:
-            part = node.settings.part(key)
+            part = tree.part(key)
             settings[key] = part.render(scope) if part is not None else None
     return settings, tuple(statements)
 
@@ -195,4 +207,11 @@ def secrets_in(value: Any) -> Iterator[str]:
             yield from secrets_in(one)
 
 
-__all__ = ["SPEAKS_OK", "Rendered", "render_call", "render_judged", "secrets_in"]
+__all__ = [
+    "SPEAKS_OK",
+    "Rendered",
+    "render_call",
+    "render_judged",
+    "secrets_in",
+    "settings_of",
+]

@@ -36,10 +36,11 @@ ERRORS = (RenderError, NotJson, SecretLeft)
 class Kind:
     """The numbers of events."""
 
-    STARTED, ACTION_COMPLETED, ACTION_ERROR, RETRY, COMPLETED = 10, 12, 13, 14, 15
-    FAILED, SKIPPED, CANCELLED, PARKED, RESUMED, IN_DOUBT = 16, 17, 18, 19, 20, 21
+    STARTED, ACTION_STARTED, ACTION_COMPLETED, ACTION_ERROR, RETRY = 10, 11, 12, 13, 14
+    COMPLETED, FAILED, SKIPPED, CANCELLED, PARKED, RESUMED, IN_DOUBT = 15, 16, 17, 18, 19, 20, 21
     DEAD, LEASE_LOST, ITERATION, LOOP_COMPLETED, REFUSED = 23, 24, 25, 26, 27
     APPROVAL_REQUESTED, APPROVAL_GIVEN, SAVED, LOG = 28, 29, 30, 35
+    TOOL_CALLED, TOOL_ANSWERED, MODEL_CALLED, MODEL_ANSWERED = 31, 32, 33, 34
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +54,8 @@ class Work:
     """Whether its task was called, so that something may have been sent."""
     doubted: bool = False
     """Whether its check was asked already."""
+    armed: bool = False
+    """Whether it was noted that a write is being sent, by a step that does not always write."""
     meta: dict[str, Any] | None = None
     """What there is to say about how its result came to be."""
 
@@ -166,7 +169,7 @@ class Settler:
             routed.passed, routed.reached = [], []
         kept = None if answer is None else encode(answer)
         # A retry goes on with the very items that were handed out.
-        note = lease.note if node.type == "iterator" else None
+        note = lease.note if node.hands_out else None
         self._settle(work, State.FAILED, Kind.FAILED, routed, error=error, answer=kept, note=note)
         self._after(work, routed, failed=not is_settled)
         if not is_settled and not work.item:

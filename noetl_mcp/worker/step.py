@@ -175,7 +175,7 @@ class Steps:
             answer = mask.value(asks.answer)
         else:
             work.begun = True
-            answer = mask.value(await within(task.execute(call), call, node))
+            answer = mask.value(await within(task.execute(call), call))
         await self._settle(work, answer, rendered.payload, mask, gate, asks)
 
     # After the body
@@ -333,7 +333,7 @@ class Steps:
             return "unknown"
         try:
             call = check_call(tree, self.specs.get(kind), work, self.caller.around(work, mask))
-            answer = mask.value(await within(task.execute(call), call, node))
+            answer = mask.value(await within(task.execute(call), call))
         except (Failed, UnknownOutcome, HandedBack, ValidationError):
             return "unknown"
         said = answer.get("data", answer) if isinstance(answer, dict) else {}
@@ -348,7 +348,8 @@ class Steps:
     def stopped(self, work: Work) -> None:
         """A running body was stopped from outside: by a cancel, or because the worker leaves."""
         halted = self.settler.engine.halted.get(work.run.id)
-        if work.begun and work.node.writes and work.node.more.get("idempotent") is not True:
+        writes = work.armed or (work.node.writes and work.node.more.get("idempotent") is not True)
+        if work.begun and writes:
             error = Fault("stopped", "it was stopped while it wrote").text(work.node, work.lease)
             note = work.lease.note
             self.settler.again(work, State.IN_DOUBT, Kind.IN_DOUBT, error=error, note=note)

@@ -29,6 +29,7 @@ from noetl_mcp.worker.reads import Reads
 from noetl_mcp.worker.settle import Fault, Kind, Settler, Work
 from noetl_mcp.worker.step import Steps
 from noetl_mcp.worker.tending import Tending
+from noetl_mcp.worker.turn_bodies import turn_bodies
 
 LAST_WORDS = 5.0
 """So many seconds a write may still have its answer when its worker's life is over."""
@@ -102,6 +103,7 @@ class Worker:
             "wait": waits.wait,
             "approve": waits.approve,
             "callback": waits.callback,
+            **turn_bodies(steps, reads),
         }
         self.steps = steps
 
@@ -319,7 +321,7 @@ class Worker:
         for key, outcome in (records.outcomes(list(wanted)) if wanted else {}).items():
             run, idx, item = wanted[key]
             node = run.program.nodes[idx]
-            if node.type == "iterator" and outcome.note is not None:
+            if node.hands_out and outcome.note is not None:
                 kept = decode(records.whole(outcome.note))
                 run.collections[idx, item] = (kept["items"], kept["input"])
             whole = None if outcome.result is None else records.whole(outcome.result)

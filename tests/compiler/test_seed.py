@@ -53,7 +53,8 @@ def test_the_first_block_becomes_the_steps_it_describes() -> None:
 
     assert errors == []
     assert plan is not None
-    rounds = [f"t1.{kind}.{n}" for n in range(1, 5) for kind in ("model", "tools")]
+    kinds = ("model.{}", "tools.{}", "tools.{}.item")
+    rounds = [f"t1.{kind.format(n)}" for n in range(1, 5) for kind in kinds]
     assert names(plan) == ["kb_articles", *rounds, "t1.model.5", "t1"]
     assert plan.steps[plan.index("kb_articles")].hidden
     assert not plan.steps[plan.index("t1")].hidden

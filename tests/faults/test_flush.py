@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from noetl_mcp.broker.program import Lane
+from noetl_mcp.broker.lanes import Lane
 from noetl_mcp.broker.records import Records
 from noetl_mcp.queue.lease import (
     Arrived,

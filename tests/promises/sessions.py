@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from noetl_mcp.broker.program import Lane
+from noetl_mcp.broker.lanes import Lane
 from noetl_mcp.broker.records import Records
 from noetl_mcp.database import Connection, TupleRow
 from noetl_mcp.queue.postgres import PostgresQueue

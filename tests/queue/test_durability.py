@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from noetl_mcp.broker.program import WRITES, Lane
+from noetl_mcp.broker.lanes import WRITES, Lane
 from noetl_mcp.broker.records import Records
 from noetl_mcp.queue.lease import Flush, Halt, Halted, Lease, Over, Status, Told, Wish
 from noetl_mcp.queue.postgres import PostgresQueue

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from noetl_mcp.broker.program import ARMED_LATER, CHECKED, IDEMPOTENT, WRITES, Lane
+from noetl_mcp.broker.lanes import ARMED_LATER, CHECKED, IDEMPOTENT, WRITES, Lane
 from noetl_mcp.broker.records import Records
 from noetl_mcp.queue.lease import State
 from noetl_mcp.queue.postgres import PostgresQueue

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from noetl_mcp.broker.program import Lane
+from noetl_mcp.broker.lanes import Lane
 from noetl_mcp.broker.records import Begin, Records
 from noetl_mcp.database import Connection, TupleRow, connect
 from noetl_mcp.queue.lease import Flush, Flushed, Lease, Queue, Settled, State, Token, Wish

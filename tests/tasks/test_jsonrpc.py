@@ -162,7 +162,7 @@ def test_a_server_that_is_busy_while_a_job_is_followed_is_asked_again() -> None:
 )
 def test_how_a_job_ends_is_told(row: bytes, code: str, kind: type[Exception]) -> None:
     def says(request: Seen, n: int) -> bytes:
-        ticket = {"queued": True, "jobId": "j1"}
+        ticket: Json = {"queued": True, "jobId": "j1"}
         return said(request, ticket) if request.method == "POST" else answer(row)
 
     with pytest.raises(kind) as told:
@@ -174,7 +174,7 @@ def test_how_a_job_ends_is_told(row: bytes, code: str, kind: type[Exception]) ->
 @pytest.mark.parametrize(("writes", "kind"), [(True, UnknownOutcome), (False, Failed)])
 def test_a_job_that_is_gone_leaves_a_write_open(writes: bool, kind: type[Exception]) -> None:
     def says(request: Seen, n: int) -> bytes:
-        ticket = {"queued": True, "jobId": "j1"}
+        ticket: Json = {"queued": True, "jobId": "j1"}
         gone = answer(b'{"ok": false}', status="404 Not Found")
         return said(request, ticket) if request.method == "POST" else gone
 
@@ -184,7 +184,7 @@ def test_a_job_that_is_gone_leaves_a_write_open(writes: bool, kind: type[Excepti
 
 def test_a_job_is_followed_only_so_long() -> None:
     def says(request: Seen, n: int) -> bytes:
-        ticket = {"queued": True, "jobId": "j1"}
+        ticket: Json = {"queued": True, "jobId": "j1"}
         return (
             said(request, ticket) if request.method == "POST" else answer(b'{"state": "RUNNING"}')
         )

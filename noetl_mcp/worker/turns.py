@@ -1,0 +1,392 @@
+"""The steps of a turn that speak: ask the model, round by round, and gather its answer.
+
+What was said first stands in the result of the first model step, and each later round adds what its
+own steps gave, so that any worker can go on with a conversation. Calls no tool.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from noetl_mcp.broker.program import Node
+from noetl_mcp.broker.results import Known
+from noetl_mcp.broker.trees import Tree
+from noetl_mcp.playbook.references import read_reference
+from noetl_mcp.playbook.rendering.secret import Secret
+from noetl_mcp.queue.encode import encode
+from noetl_mcp.queue.lease import State, Told
+from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
+from noetl_mcp.tasks.models import gateway, openai
+from noetl_mcp.tasks.models.fits import misfits
+from noetl_mcp.tasks.models.said import Ask, Message, NoAnswer, Offer, Said, added
+from noetl_mcp.tasks.models.talk import answers, headed, prompt, told
+from noetl_mcp.tasks.specs_web import HttpSettings
+from noetl_mcp.worker.faults import fault_of
+from noetl_mcp.worker.masks import Mask, secrets_of
+from noetl_mcp.worker.rendered import Rendered
+from noetl_mcp.worker.settle import Kind, Work
+from noetl_mcp.worker.step import Steps
+
+_WIRES: Mapping[str, Any] = {"gateway": gateway, "openai": openai}
+_ATTEMPTS, _FIRST_WAIT, _MOST_WAIT = 4, 1.0, 60.0
+"""A model that is busy or away is asked so often, when the turn says nothing else."""
+_REFUSED = frozenset(("content_filter", "refusal"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """How a model is reached."""
+
+    url: str
+    wire: Any
+    headers: Mapping[str, str]
+    auth: Mapping[str, Mapping[str, Any]]
+    timeout: float | None
+
+
+class Turns:
+    """Does the steps `turn.model`, `turn` and `turn.result`."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.settler = steps.settler
+
+    async def model(self, work: Work, rendered: Rendered) -> None:
+        """Ask the model once; when its answer does not fit the schema, once more."""
+        mask = Mask()
+        if work.run.program.secret_names:
+            mask.add(work.run.secrets)
+        number = int(rendered.settings["round"])
+        asked = self._begun(work, rendered) if number == 1 else self._asked(work)
+        try:
+            result = await self._answered(work, rendered, asked, number, mask)
+        except (Failed, UnknownOutcome) as problem:
+            self._not_answered(work, problem, mask)
+            return
+        if number == 1:
+            result["asked"] = asked
+        await self.steps.settle(work, mask.value(result), rendered.payload)
+
+    async def answer(self, work: Work, rendered: Rendered) -> None:
+        """Gather what a turn gave, over all its rounds."""
+        rounds = self._rounds(work)
+        last = rounds[-1][0]
+        asked = self._asked(work)
+        calls = [
+            {key: one[key] for key in ("name", "arguments", "result", "error") if key in one}
+            for _, made in rounds
+            for one in made
+        ]
+        said: Message = {"role": "assistant", "content": last["content"]}
+        result: dict[str, Any] = {
+            "content": last["content"],
+            "tool_calls": calls,
+            "messages": [*_opening(asked), *self._messages(work, asked), said],
+            "usage": added([one["usage"] for one, _ in rounds]),
+            "finish_reason": last["finish_reason"],
+            "rounds": len(rounds),
+            "elapsed": round(sum(one["elapsed"] for one, _ in rounds), 3),
+            "model": asked["model"],
+        }
+        if "output" in last:
+            result["output"] = last["output"]
+        await self.steps.settle(work, result, rendered.payload)
+
+    async def placed(self, work: Work, rendered: Rendered) -> None:
+        """Give the answer of a turn under the name of the step that places it."""
+        turn = work.run.program.find(work.node.more["turn"])
+        known = None if turn is None else self._known(work, turn)
+        await self.steps.settle(work, None if known is None else known.result, rendered.payload)
+
+    # What is asked
+
+    def _begun(self, work: Work, rendered: Rendered) -> dict[str, Any]:
+        """Return what a turn asks, with its first messages."""
+        settings = rendered.settings
+        return {
+            "model": settings["model"],
+            "system": settings.get("system"),
+            "messages": [
+                message
+                for one in settings.get("user") or ()
+                for message in self._first(work, rendered, one)
+            ],
+            "tools_allowed": list(settings.get("tools_allowed") or ()),
+            "max_tool_rounds": int(settings.get("max_tool_rounds", 0)),
+            "params": dict(settings.get("params") or {}),
+            "output_schema": settings.get("output_schema"),
+        }
+
+    def _first(self, work: Work, rendered: Rendered, said: Mapping[str, Any]) -> list[Message]:
+        """Return the messages that one entry of `user` stands for."""
+        role = said.get("role") or "user"
+        if said.get("text") is not None:
+            return [{"role": role, "content": _text(said["text"])}]
+        reference = read_reference(said.get("use") or "")
+        if reference is None:
+            return []
+        if reference.kind == "prompt":
+            return self._prompt(work, reference.name, said.get("with"), role)
+        node = self._used(work, reference.kind, reference.name)
+        known = None if node is None else self._known(work, node)
+        if node is None or known is None or known.result is None:
+            return [headed(reference.name, "(nothing)", role=role)]
+        value, most = told(node.type, known.result), node.more.get("max_chars")
+        if reference.kind == "turn":
+            value = known.result.get("content", value)
+        return [headed(reference.name, value, most, role)]
+
+    def _prompt(self, work: Work, name: str, given: Any, role: str) -> list[Message]:
+        names = work.run.program.names
+        template = names.sections["prompts"].value[name]["template"]
+        sight = work.run.sight(work.node, work.item, input=dict(given or {}))
+        return prompt(Tree(template, None).render(names.prompt(work.node.idx, sight)), role)
+
+    def _used(self, work: Work, kind: str, name: str) -> Node | None:
+        """Return the step that a turn uses; of a resource the copy that was made for it."""
+        program = work.run.program
+        if kind == "resource":
+            for edge in program.plan["edges"]:
+                source = program.nodes[edge["source"]]
+                is_one = source.name == name or source.name.startswith(f"{name}.")
+                if edge["target"] == work.node.idx and is_one:
+                    return source
+        found: Node | None = program.find(name)
+        return found
+
+    def _asked(self, work: Work) -> dict[str, Any]:
+        """Return what the turn asked first."""
+        first = work.run.program.find(f"{work.node.more['turn']}.model.1")
+        known = None if first is None else self._known(work, first)
+        assert known is not None
+        asked: dict[str, Any] = known.result["asked"]
+        return asked
+
+    def _messages(self, work: Work, asked: Mapping[str, Any]) -> list[Message]:
+        """Return the conversation up to this step: what was said first, and every round so far."""
+        messages = list(asked["messages"])
+        for said, calls in self._rounds(work):
+            if calls:
+                spoken = {"role": "assistant", "content": said["content"]}
+                messages.append({**spoken, "tool_calls": said["tool_calls"]})
+                messages += answers(calls)
+        return messages
+
+    def _rounds(self, work: Work) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """Return what the model said in each round so far, and the calls that were made of it."""
+        found = []
+        program, turn = work.run.program, work.node.more["turn"]
+        for number in range(1, len(program.nodes) + 1):
+            model = program.find(f"{turn}.model.{number}")
+            known = None if model is None else self._known(work, model)
+            if known is None or known.state != "done":
+                break
+            tools = program.find(f"{turn}.tools.{number}")
+            made = None if tools is None else self._known(work, tools)
+            is_made = made is not None and made.state == "done"
+            found.append((known.result, made.result["calls"] if made and is_made else []))
+        return found
+
+    def _known(self, work: Work, node: Node) -> Known | None:
+        left = work.run.left.get((node.idx, work.run.seen_from(work.node, work.item, node.idx)))
+        return None if left is None else left.known
+
+    # Asking
+
+    async def _answered(
+        self, work: Work, rendered: Rendered, asked: Mapping[str, Any], number: int, mask: Mask
+    ) -> dict[str, Any]:
+        """Return what came of asking; an answer that does not fit is asked for once more."""
+        preset = self._preset(work, asked["model"])
+        may_call = number <= asked["max_tool_rounds"]
+        ask = Ask(
+            preset.get("model") or asked["model"],
+            asked["system"],
+            self._messages(work, asked),
+            self._offers(work, asked["tools_allowed"]) if may_call else (),
+            {**(preset.get("params") or {}), **asked["params"]},
+            asked["output_schema"],
+            preset.get("tool_calls") == "schema",
+        )
+        reached = await self._reached(work, preset, mask)
+        began = time.monotonic()
+        said = await self._say(work, ask, reached, mask)
+        usages = [said.usage]
+        output: dict[str, Any] = {}
+        if ask.schema is not None and not said.wanted:
+            said, output = await self._fitting(work, ask, reached, said, usages, mask)
+        if said.wanted and not ask.offers:
+            words = "the model still asks for tools when its rounds are used up"
+            raise Failed("tool-rounds-used-up", words, retriable=False)
+        return {
+            "content": said.content,
+            "tool_calls": [one.as_json() for one in said.wanted],
+            "usage": added(usages),
+            "finish_reason": said.finish_reason,
+            "elapsed": round(time.monotonic() - began, 3),
+            **output,
+        }
+
+    async def _fitting(
+        self,
+        work: Work,
+        ask: Ask,
+        reached: _Reached,
+        said: Said,
+        usages: list[Mapping[str, Any]],
+        mask: Mask,
+    ) -> tuple[Said, dict[str, Any]]:
+        """Return an answer that fits the schema, after one repair at most, and what it holds."""
+        assert ask.schema is not None
+        for is_last in (False, True):
+            if said.finish_reason == "length":
+                raise Failed("answer-cut", "the answer was cut off before it was whole")
+            output, wrong = _read(said.content, ask.schema)
+            if not wrong:
+                return said, {"output": output}
+            if is_last:
+                break
+            asks = f"That does not fit: {'; '.join(wrong)}. Answer once more, with JSON that does."
+            again = [*ask.messages, said.message, {"role": "user", "content": asks}]
+            said = await self._say(work, replace(ask, messages=again, offers=()), reached, mask)
+            usages.append(said.usage)
+        words = f"the answer does not fit the output schema: {'; '.join(wrong)}"
+        raise Failed("wrong-output", words, details={"content": said.content[:10_000]})
+
+    async def _say(self, work: Work, ask: Ask, reached: _Reached, mask: Mask) -> Said:
+        """Send one request to the model and read what it says."""
+        http = self.steps.task("http")
+        if http is None:
+            raise Failed("no-such-task", "this worker cannot reach models", retriable=False)
+        self._tell(work, Kind.MODEL_CALLED, {"model": ask.model, "messages": len(ask.messages)})
+        settings = HttpSettings.model_validate(
+            {
+                "url": reached.url,
+                "method": "POST",
+                "json": reached.wire.body(ask),
+                "headers": dict(reached.headers),
+                "response": "json",
+                "follow_redirects": False,
+            }
+        )
+        around = self.steps.caller.around(work, mask)
+        timeout = reached.timeout or rendered_timeout(work)
+        call = Call("http", settings, None, around, auth=reached.auth, timeout=timeout)
+        work.begun = True
+        answer = await http.execute(call)
+        try:
+            said: Said = reached.wire.read(
+                answer["data"] if isinstance(answer, dict) else None, ask
+            )
+        except NoAnswer as problem:
+            raise Failed("bad-answer", f"model '{ask.model}': {problem}") from None
+        if said.refusal is not None or said.finish_reason in _REFUSED:
+            why = said.refusal or said.content or "it gives no reason"
+            raise Failed("model-refused", f"the model refuses: {why[:1_000]}", retriable=False)
+        heard = {"model": ask.model, "finish_reason": said.finish_reason, "usage": said.usage}
+        self._tell(work, Kind.MODEL_ANSWERED, {**heard, "tool_calls": len(said.wanted)})
+        return said
+
+    def _preset(self, work: Work, name: str) -> dict[str, Any]:
+        names = work.run.program.names
+        preset = names.sections["models"].value.get(name, {})
+        scope = names.outside(work.run.sight(work.node, work.item))
+        found: dict[str, Any] = Tree(preset, None).render(scope)
+        return found
+
+    async def _reached(self, work: Work, preset: Mapping[str, Any], mask: Mask) -> _Reached:
+        """Return where a model is; the gateway's token is sent to the gateway alone."""
+        adapter = preset.get("adapter") or "gateway"
+        wire = _WIRES[adapter]
+        endpoint, headers = preset.get("endpoint"), {}
+        auth: Mapping[str, Mapping[str, Any]] = {}
+        secrets = work.run.world.secrets
+        if not endpoint:
+            gate = secrets.get("llm_gateway")
+            if gate is None:
+                raise Failed(
+                    "no-model",
+                    f"model '{preset.get('name')}' has no endpoint, and there is no gateway; set"
+                    " NOETL_SECRET_LLM_GATEWAY, or an 'endpoint'",
+                    retriable=False,
+                )
+            endpoint, token = gate, secrets.get("llm_token")
+            if token is not None:
+                mask.add([token.reveal()])
+                headers = {"Authorization": f"Bearer {token.reveal()}"}
+        if preset.get("auth") is not None:
+            auth = await self.steps.credentials(work.run, work.node, preset["auth"])
+            for one in auth.values():
+                mask.add(secrets_of(one))
+        if isinstance(endpoint, Secret):
+            mask.add([endpoint.reveal()])
+            endpoint = endpoint.reveal()
+        timeout = preset.get("timeout")
+        url = f"{str(endpoint).rstrip('/')}{wire.PATH}"
+        return _Reached(url, wire, headers, auth, None if timeout is None else float(timeout))
+
+    def _offers(self, work: Work, allowed: Sequence[str]) -> tuple[Offer, ...]:
+        tools = work.run.program.names.sections["tools"].value
+        return tuple(
+            Offer(
+                name,
+                str(tools[name].get("description") or ""),
+                tools[name].get("input_schema") or {"type": "object"},
+            )
+            for name in allowed
+            if name in tools
+        )
+
+    # When it does not answer
+
+    def _not_answered(self, work: Work, problem: Failed | UnknownOutcome, mask: Mask) -> None:
+        """Ask again later where that may help; asking costs, and changes nothing."""
+        if isinstance(problem, UnknownOutcome):
+            problem = Failed(problem.code, problem.message, details=problem.evidence)
+        fault = mask.fault(fault_of(problem))
+        lease, node = work.lease, work.node
+        made = lease.attempt - lease.crashes
+        if "retry" in node.care or not fault.retriable or made >= _ATTEMPTS:
+            self.steps.fail(work, fault)
+            return
+        wait = max(min(_FIRST_WAIT * 2 ** (made - 1), _MOST_WAIT), fault.retry_after or 0.0)
+        error = fault.text(node, lease)
+        self.settler.again(work, State.RETRYING, Kind.RETRY, delay=wait, error=error)
+
+    def _tell(self, work: Work, kind: int, data: Mapping[str, Any]) -> None:
+        lease = work.lease
+        self.settler.engine.outbox.tell(Told(kind, *lease.key, lease.attempt, encode(data)))
+        self.settler.engine.soon()
+
+
+def rendered_timeout(work: Work) -> float | None:
+    """Return how long one call may take, as the turn says."""
+    said = work.node.more.get("settings", {}).get("timeout")
+    return float(said) if isinstance(said, (int, float)) else None
+
+
+def _opening(asked: Mapping[str, Any]) -> list[Message]:
+    system = asked["system"]
+    return [] if system is None else [{"role": "system", "content": system}]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _read(content: str, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """Return what an answer holds, and what about it does not fit; a fence around it may be."""
+    text = content.strip()
+    if text.startswith("```") and text.endswith("```"):
+        text = text[3:-3].removeprefix("json").strip()
+    try:
+        value = orjson.loads(text)
+    except ValueError as broken:
+        return None, [f"it is not JSON: {broken}"]
+    return value, misfits(value, schema)
+
+
+__all__ = ["Turns"]
