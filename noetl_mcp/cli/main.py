@@ -1,9 +1,12 @@
 """Find the command that was asked for and load it alone; turn surprises into sentences."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -40,6 +43,7 @@ COMMANDS = {
     "worker": "Take steps and do them, in some processes.",
     "serve": "Serve the JSON API, and work.",
     "token": "Make tokens for those who use the server from elsewhere.",
+    "model": "Run a small model on this machine, to try turns.",
     "status": "Say how the installation is.",
     "doctor": "Look for everything that could be wrong with the installation.",
     "schema": "Print the JSON Schema of playbooks, plans or diagnostics.",
@@ -49,12 +53,24 @@ SILENT = frozenset(
     ("validate", "compile", "explain", "graph", "migrate", "schema", "rules", "doctor")
 )
 """Commands that need no settings, and the one that tells of strange ones itself."""
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 OPERATION_FAILED = 1
 WRONG_USAGE = 2
 
 
+class _Unread(Exception):
+    """Whoever reads what is written has left."""
+
+
 class _Commands(click.Group):
     """Commands by name, each imported when it is asked for."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; click would leave with 1 when a pipe is broken."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _Unread from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -96,19 +112,77 @@ def commands(context: click.Context) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and leave with its exit code: 0 fine, 1 wrong, 2 wrong usage."""
+    """Run a command and leave with its exit code: 0 fine, 1 wrong, 2 wrong usage.
+
+    Whoever reads no further has what he wanted: that is fine.
+    """
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code = commands.main(arguments, prog_name="noetl-mcp", standalone_mode=False)
+        _demand_text(given)
+        code = commands.main(given, prog_name="noetl-mcp", standalone_mode=False)
+        for stream in _streams():
+            stream.flush()
     except click.exceptions.Abort:
-        click.echo("stopped", err=True)
-        sys.exit(130)
+        _leave(130, "stopped")
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        with suppress(OSError):
+            error.show()
+        _leave(error.exit_code)
     except NotReadable as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(OPERATION_FAILED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(OPERATION_FAILED)
+        _leave(OPERATION_FAILED, f"Error: {error}")
+    except SystemExit as left:  # rich leaves by itself when a pipe is broken
+        if not isinstance(left.__context__, BrokenPipeError):
+            raise
+        _leave(0)
+    except (_Unread, BrokenPipeError):
+        _leave(0)
+    except OSError as error:
+        if error.errno not in _NOT_WRITTEN:
+            raise
+        _leave(OPERATION_FAILED, f"Error: what it says cannot be written: {error.strerror}")
+    except RecursionError:
+        _leave(OPERATION_FAILED, "Error: what was given is too deep; make it less nested")
+    except _refusals() as error:
+        said = " ".join(str(error).split())
+        _leave(OPERATION_FAILED, f"Error: the database does not take a value of this: {said}")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _demand_text(arguments: Sequence[str]) -> None:
+    """Refuse bytes that are no text: nothing that is written down could hold them."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = argument.encode(errors="replace").decode()
+            raise click.UsageError(f"'{shown[:100]}' is not text in UTF-8.") from None
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """Return how a database says that a value is too large; none where none was asked."""
+    if "psycopg" not in sys.modules:
+        return ()
+    from psycopg.errors import DataError, ProgramLimitExceeded
+
+    return (DataError, ProgramLimitExceeded)
+
+
+def _streams() -> list[TextIO]:
+    """Return where is written to; either may have been closed before we began."""
+    return [stream for stream in (sys.stdout, sys.stderr) if stream is not None]
+
+
+def _leave(code: int, says: str | None = None) -> NoReturn:
+    """Leave with a sentence; what was not written out is given up, and nobody is told again."""
+    with suppress(OSError):
+        if says is not None:
+            click.echo(says, err=True)
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in _streams():
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    sys.exit(code)

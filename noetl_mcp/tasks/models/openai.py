@@ -24,14 +24,14 @@ def body(ask: Ask) -> dict[str, Any]:
     """Return what is posted; params stand beside the rest and never in its place."""
     messages = [_message(one, forced=ask.forced) for one in ask.messages]
     system = ask.system
-    if ask.forced and ask.offers:
+    if ask.forced:
         system = f"{system}\n\n{_told(ask)}" if system else _told(ask)
     if system is not None:
         messages.insert(0, {"role": "system", "content": system})
     found: dict[str, Any] = {**ask.params, "model": ask.model, "messages": messages}
     if ask.offers and not ask.forced:
         found["tools"] = [_function(one) for one in ask.offers]
-    schema = _forcing(ask) if ask.offers and ask.forced else ask.schema
+    schema = _forcing(ask) if ask.forced else ask.schema
     if schema is not None and (ask.forced or not ask.offers):
         named = {"name": "answer", "schema": schema}
         found["response_format"] = {"type": "json_schema", "json_schema": named}
@@ -53,7 +53,7 @@ def read(answer: Any, ask: Ask) -> Said:
         choice.get("finish_reason") if isinstance(choice.get("finish_reason"), str) else None,
         refusal if isinstance(refusal, str) and refusal else None,
     )
-    return _unforced(said) if ask.forced and ask.offers else said
+    return _unforced(said) if ask.forced else said
 
 
 def _wanted(message: Any) -> list[Wanted]:
@@ -117,7 +117,9 @@ def _function(offer: Offer) -> dict[str, Any]:
 
 
 def _told(ask: Ask) -> str:
-    """Tell a model that knows no tools how to ask for them."""
+    """Tell a model that knows no tools how to ask for them, and how to answer."""
+    if not ask.offers:
+        return 'Answer in JSON: {"answer": …}'
     lines = ["You may ask for one of these tools before you answer:"]
     for one in ask.offers:
         about = f": {one.description}" if one.description else ""
@@ -143,7 +145,7 @@ def _forcing(ask: Ask) -> dict[str, Any]:
         "required": [_ANSWER],
         "additionalProperties": False,
     }
-    return {"anyOf": [*calls, answer]}
+    return {"anyOf": [*calls, answer]} if calls else answer
 
 
 def _unforced(said: Said) -> Said:
