@@ -42,13 +42,14 @@ class Person:
     def does(self, *arguments: str, stdin: bytes = b"") -> Ran:
         return noetl(*arguments, stdin=stdin, **self.environment)
 
-    def begins(self, *arguments: str) -> "subprocess.Popen[str]":
+    def begins(self, *arguments: str, **more: Any) -> "subprocess.Popen[str]":
         return subprocess.Popen(
             [sys.executable, "-m", "noetl_mcp", *arguments],
             env={**os.environ, "NO_COLOR": "1", **self.environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            **more,
         )
 
     def finds(self, sql: str) -> list[tuple[Any, ...]]:

@@ -24,6 +24,7 @@ class Gateway:
     called: list[tuple[str, str, float, float]] = field(default_factory=list)
     url: str = ""
     tool_seconds: float = 0.0
+    tools_begun: int = 0
     cuts: bool = False
     """Whether tools that write break the connection instead of answering."""
 
@@ -76,6 +77,7 @@ def gateway(says: Says) -> Iterator[Gateway]:
 
         def tool(self, method: str) -> None:
             began = time.monotonic()
+            made.tools_begun += 1
             time.sleep(made.tool_seconds)
             made.called.append((method, self.path, began, time.monotonic()))
             if made.cuts and method == "POST":
