@@ -18,7 +18,7 @@ from noetl_mcp.playbook.references import read_reference
 from noetl_mcp.rules import effects, reading
 
 WANTS_TOOLS = "{{ result.tool_calls }}"
-_CARE = ("cache", "timeout", "save")
+_OF_CALLS, _OF_ANSWERS = ("cache", "timeout"), ("save",)
 _MOST_TURN_STEPS = 100_000
 
 
@@ -144,7 +144,7 @@ def _turn(turn: Turn, at: Path, step: str | None, made: _Made, report: Report) -
 def _model(turn: Turn, at: Path, number: int) -> Node:
     settings = {"round": Placed(number, at)}
     if number == 1:
-        left_out = {*_CARE, "needs"}
+        left_out = {*_OF_CALLS, *_OF_ANSWERS, "needs"}
         settings |= {
             key: Placed(value, (*at, key))
             for key, value in turn.plain().items()
@@ -156,6 +156,7 @@ def _model(turn: Turn, at: Path, number: int) -> Node:
         "turn.model",
         at,
         settings,
+        care=_care(turn, at, _OF_CALLS),
         hidden=True,
         turn=turn.name,
         round=number,
@@ -179,9 +180,16 @@ def _call(turn: Turn, at: Path, number: int) -> Node:
 
 
 def _answer(turn: Turn, at: Path) -> Node:
+    return Node(turn.name, "turn", at, care=_care(turn, at, _OF_ANSWERS), turn=turn.name)
+
+
+def _care(turn: Turn, at: Path, keys: tuple[str, ...]) -> dict[str, Placed]:
     written = turn.plain()
-    care = {key: Placed(written[key], (*at, key)) for key in _CARE if written.get(key)}
-    return Node(turn.name, "turn", at, care=care, turn=turn.name)
+
+    def said(key: str) -> bool:
+        return written.get(key) not in (None, [])
+
+    return {key: Placed(written[key], (*at, key)) for key in keys if said(key)}
 
 
 def _order(turns: list[tuple[Turn, Path]], draft: Draft, *, chained: bool) -> Draft:

@@ -43,14 +43,15 @@ class Cache:
     store: Store
     secret: str = field(repr=False)
 
-    def question(self, work: Work, rendered: Rendered) -> "Question | None":
-        """Return what a step asks, if a former answer may do."""
+    def question(self, work: Work, rendered: Rendered, asked: Any = None) -> "Question | None":
+        """Return what a step asks, if a former answer may do; `asked` is more than it is given."""
         node = work.node
         if node.writes or "repeat" in node.care:
             return None
         said = node.care["cache"].render(rendered.scope)
         try:
-            key = _digest(self.secret, work, _asked(work, rendered, said))
+            whole = _asked(work, rendered, said)
+            key = _digest(self.secret, work, whole if asked is None else [whole, asked])
         except NotJson:  # what cannot be written down cannot be the same
             return None
         return Question(self.store, work, key, _seconds(said.get("ttl")))

@@ -11,10 +11,7 @@ from typing import Any
 
 import orjson
 
-from noetl_mcp.broker.program import Node
-from noetl_mcp.broker.results import Known
 from noetl_mcp.broker.trees import Tree
-from noetl_mcp.playbook.references import read_reference
 from noetl_mcp.playbook.rendering.secret import Secret
 from noetl_mcp.queue.encode import encode
 from noetl_mcp.queue.lease import State, Told
@@ -22,13 +19,14 @@ from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
 from noetl_mcp.tasks.models import gateway, openai
 from noetl_mcp.tasks.models.fits import misfits
 from noetl_mcp.tasks.models.said import Ask, Message, NoAnswer, Offer, Said, added
-from noetl_mcp.tasks.models.talk import answers, headed, prompt, told
 from noetl_mcp.tasks.specs_web import HttpSettings
+from noetl_mcp.worker.caching import Question
 from noetl_mcp.worker.faults import fault_of
 from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Kind, Work
 from noetl_mcp.worker.step import Steps
+from noetl_mcp.worker.turn_talk import Conversation
 
 _WIRES: Mapping[str, Any] = {"gateway": gateway, "openai": openai}
 _ATTEMPTS, _FIRST_WAIT, _MOST_WAIT = 4, 1.0, 60.0
@@ -59,10 +57,19 @@ class Turns:
         mask = Mask()
         if work.run.program.secret_names:
             mask.add(work.run.secrets)
-        number = int(rendered.settings["round"])
-        asked = self._begun(work, rendered) if number == 1 else self._asked(work)
+        number, talk = int(rendered.settings["round"]), Conversation(work)
+        asked = talk.begun(rendered) if number == 1 else talk.asked()
         try:
-            result = await self._answered(work, rendered, asked, number, mask)
+            preset = self._preset(work, asked["model"])
+            ask = self._ask(work, asked, preset, number)
+            cached = self._cached(work, rendered, ask)
+            if cached is not None and await cached.is_answered():
+                result = dict(cached.answer)
+            else:
+                result = await self._answered(work, rendered, ask, preset, mask)
+                kept = mask.value(result)
+                if cached is not None:
+                    await cached.keep(kept, encode(kept), {})
         except (Failed, UnknownOutcome) as problem:
             self._not_answered(work, problem, mask)
             return
@@ -72,9 +79,9 @@ class Turns:
 
     async def answer(self, work: Work, rendered: Rendered) -> None:
         """Gather what a turn gave, over all its rounds."""
-        rounds = self._rounds(work)
+        talk = Conversation(work)
+        rounds, asked = talk.rounds(), talk.asked()
         last = rounds[-1][0]
-        asked = self._asked(work)
         calls = [
             {key: one[key] for key in ("name", "arguments", "result", "error") if key in one}
             for _, made in rounds
@@ -84,7 +91,7 @@ class Turns:
         result: dict[str, Any] = {
             "content": last["content"],
             "tool_calls": calls,
-            "messages": [*_opening(asked), *self._messages(work, asked), said],
+            "messages": [*_opening(asked), *talk.messages(asked), said],
             "usage": added([one["usage"] for one, _ in rounds]),
             "finish_reason": last["finish_reason"],
             "rounds": len(rounds),
@@ -98,120 +105,37 @@ class Turns:
     async def placed(self, work: Work, rendered: Rendered) -> None:
         """Give the answer of a turn under the name of the step that places it."""
         turn = work.run.program.find(work.node.more["turn"])
-        known = None if turn is None else self._known(work, turn)
+        known = None if turn is None else Conversation(work).known(turn)
         await self.steps.settle(work, None if known is None else known.result, rendered.payload)
-
-    # What is asked
-
-    def _begun(self, work: Work, rendered: Rendered) -> dict[str, Any]:
-        """Return what a turn asks, with its first messages."""
-        settings = rendered.settings
-        return {
-            "model": settings["model"],
-            "system": settings.get("system"),
-            "messages": [
-                message
-                for one in settings.get("user") or ()
-                for message in self._first(work, rendered, one)
-            ],
-            "tools_allowed": list(settings.get("tools_allowed") or ()),
-            "max_tool_rounds": int(settings.get("max_tool_rounds", 0)),
-            "params": dict(settings.get("params") or {}),
-            "output_schema": settings.get("output_schema"),
-        }
-
-    def _first(self, work: Work, rendered: Rendered, said: Mapping[str, Any]) -> list[Message]:
-        """Return the messages that one entry of `user` stands for."""
-        role = said.get("role") or "user"
-        if said.get("text") is not None:
-            return [{"role": role, "content": _text(said["text"])}]
-        reference = read_reference(said.get("use") or "")
-        if reference is None:
-            return []
-        if reference.kind == "prompt":
-            return self._prompt(work, reference.name, said.get("with"), role)
-        node = self._used(work, reference.kind, reference.name)
-        known = None if node is None else self._known(work, node)
-        if node is None or known is None or known.result is None:
-            return [headed(reference.name, "(nothing)", role=role)]
-        value, most = told(node.type, known.result), node.more.get("max_chars")
-        if reference.kind == "turn":
-            value = known.result.get("content", value)
-        return [headed(reference.name, value, most, role)]
-
-    def _prompt(self, work: Work, name: str, given: Any, role: str) -> list[Message]:
-        names = work.run.program.names
-        template = names.sections["prompts"].value[name]["template"]
-        sight = work.run.sight(work.node, work.item, input=dict(given or {}))
-        return prompt(Tree(template, None).render(names.prompt(work.node.idx, sight)), role)
-
-    def _used(self, work: Work, kind: str, name: str) -> Node | None:
-        """Return the step that a turn uses; of a resource the copy that was made for it."""
-        program = work.run.program
-        if kind == "resource":
-            for edge in program.plan["edges"]:
-                source = program.nodes[edge["source"]]
-                is_one = source.name == name or source.name.startswith(f"{name}.")
-                if edge["target"] == work.node.idx and is_one:
-                    return source
-        found: Node | None = program.find(name)
-        return found
-
-    def _asked(self, work: Work) -> dict[str, Any]:
-        """Return what the turn asked first."""
-        first = work.run.program.find(f"{work.node.more['turn']}.model.1")
-        known = None if first is None else self._known(work, first)
-        assert known is not None
-        asked: dict[str, Any] = known.result["asked"]
-        return asked
-
-    def _messages(self, work: Work, asked: Mapping[str, Any]) -> list[Message]:
-        """Return the conversation up to this step: what was said first, and every round so far."""
-        messages = list(asked["messages"])
-        for said, calls in self._rounds(work):
-            if calls:
-                spoken = {"role": "assistant", "content": said["content"]}
-                messages.append({**spoken, "tool_calls": said["tool_calls"]})
-                messages += answers(calls)
-        return messages
-
-    def _rounds(self, work: Work) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """Return what the model said in each round so far, and the calls that were made of it."""
-        found = []
-        program, turn = work.run.program, work.node.more["turn"]
-        for number in range(1, len(program.nodes) + 1):
-            model = program.find(f"{turn}.model.{number}")
-            known = None if model is None else self._known(work, model)
-            if known is None or known.state != "done":
-                break
-            tools = program.find(f"{turn}.tools.{number}")
-            made = None if tools is None else self._known(work, tools)
-            is_made = made is not None and made.state == "done"
-            found.append((known.result, made.result["calls"] if made and is_made else []))
-        return found
-
-    def _known(self, work: Work, node: Node) -> Known | None:
-        left = work.run.left.get((node.idx, work.run.seen_from(work.node, work.item, node.idx)))
-        return None if left is None else left.known
 
     # Asking
 
-    async def _answered(
-        self, work: Work, rendered: Rendered, asked: Mapping[str, Any], number: int, mask: Mask
-    ) -> dict[str, Any]:
-        """Return what came of asking; an answer that does not fit is asked for once more."""
-        preset = self._preset(work, asked["model"])
+    def _cached(self, work: Work, rendered: Rendered, ask: Ask) -> Question | None:
+        """Return the question, if what a model said to it before will do."""
+        cache = self.steps.cache
+        if cache is None or "cache" not in work.node.care:
+            return None
+        return cache.question(work, rendered, gateway.body(ask))
+
+    def _ask(
+        self, work: Work, asked: Mapping[str, Any], preset: Mapping[str, Any], number: int
+    ) -> Ask:
         may_call = number <= asked["max_tool_rounds"]
-        ask = Ask(
+        return Ask(
             preset.get("model") or asked["model"],
             asked["system"],
-            self._messages(work, asked),
+            Conversation(work).messages(asked),
             self._offers(work, asked["tools_allowed"]) if may_call else (),
             {**(preset.get("params") or {}), **asked["params"]},
             asked["output_schema"],
             preset.get("tool_calls") == "schema",
         )
-        reached = await self._reached(work, preset, mask)
+
+    async def _answered(
+        self, work: Work, rendered: Rendered, ask: Ask, preset: Mapping[str, Any], mask: Mask
+    ) -> dict[str, Any]:
+        """Return what came of asking; an answer that does not fit is asked for once more."""
+        reached = await self._reached(work, rendered, preset, mask)
         began = time.monotonic()
         said = await self._say(work, ask, reached, mask)
         usages = [said.usage]
@@ -273,8 +197,7 @@ class Turns:
             }
         )
         around = self.steps.caller.around(work, mask)
-        timeout = reached.timeout or rendered_timeout(work)
-        call = Call("http", settings, None, around, auth=reached.auth, timeout=timeout)
+        call = Call("http", settings, None, around, auth=reached.auth, timeout=reached.timeout)
         work.begun = True
         answer = await http.execute(call)
         try:
@@ -297,7 +220,9 @@ class Turns:
         found: dict[str, Any] = Tree(preset, None).render(scope)
         return found
 
-    async def _reached(self, work: Work, preset: Mapping[str, Any], mask: Mask) -> _Reached:
+    async def _reached(
+        self, work: Work, rendered: Rendered, preset: Mapping[str, Any], mask: Mask
+    ) -> _Reached:
         """Return where a model is; the gateway's token is sent to the gateway alone."""
         adapter = preset.get("adapter") or "gateway"
         wire = _WIRES[adapter]
@@ -324,7 +249,7 @@ class Turns:
         if isinstance(endpoint, Secret):
             mask.add([endpoint.reveal()])
             endpoint = endpoint.reveal()
-        timeout = preset.get("timeout")
+        timeout = rendered.timeout or preset.get("timeout")
         url = f"{str(endpoint).rstrip('/')}{wire.PATH}"
         return _Reached(url, wire, headers, auth, None if timeout is None else float(timeout))
 
@@ -362,19 +287,9 @@ class Turns:
         self.settler.engine.soon()
 
 
-def rendered_timeout(work: Work) -> float | None:
-    """Return how long one call may take, as the turn says."""
-    said = work.node.more.get("settings", {}).get("timeout")
-    return float(said) if isinstance(said, (int, float)) else None
-
-
 def _opening(asked: Mapping[str, Any]) -> list[Message]:
     system = asked["system"]
     return [] if system is None else [{"role": "system", "content": system}]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def _read(content: str, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:

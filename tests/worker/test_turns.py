@@ -1,5 +1,6 @@
 """Turns: what a model is asked, the tools that it may use, and what comes of both."""
 
+import time
 from typing import Any
 
 import pytest
@@ -329,3 +330,31 @@ def test_a_dry_run_asks_no_model_and_says_which_tools_may_write() -> None:
     because = found.reasons
     assert because["t.model.1"] == "a model is not asked in a dry run"
     assert because["t.tools.1"].endswith("it may write with change")
+
+
+def test_what_a_model_said_is_used_again_when_that_is_asked_for(shop: Shop) -> None:
+    turn = "      cache: true\n"
+    with gateway(in_turn(calls(("look", {"q": "a"})), text("yes"))) as made:
+        results = []
+        for _ in range(2):
+            number = begun(shop, made, turn)
+            work_off(shop, number)
+            results.append(shop.done(number).result)
+
+        assert len(made.asked) == 2
+        assert len(made.called) == 2
+    first, second = results
+    assert isinstance(first, dict)
+    assert isinstance(second, dict)
+    assert first["content"] == second["content"] == "yes"
+
+
+def test_a_model_that_takes_too_long_is_asked_again_and_then_given_up(shop: Shop) -> None:
+    def slowly(body: Any, number: int) -> Any:
+        if number == 1:
+            time.sleep(1.0)
+        return text("yes")
+
+    done, made = run(shop, slowly, turn="      timeout: 0.3\n")
+
+    assert (done.status, len(made.asked)) == ("completed", 2)
