@@ -41,7 +41,8 @@ _NOTES = {
     "NOETL_READ_ONLY": "See [the gate](../how-to/gates.md#read-only).",
     "NOETL_ALLOW_SHELL": "Such steps [do not run yet](task-types.md#what-does-not-run-yet).",
     "NOETL_FILES": "DuckDB, saves to files, and the scripts of `python` steps keep to them too. "
-    "Without any, nothing of the kind is touched.",
+    "Without any, nothing is written, and only DuckDB steps that do not write read files: "
+    "whatever the user who runs them may read.",
 }
 """What else is worth saying."""
 _OTHERS = (

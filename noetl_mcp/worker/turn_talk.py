@@ -110,6 +110,7 @@ class Conversation:
         return found
 
     def known(self, node: Node) -> Known | None:
+        """Return what came of another step, seen from this one."""
         left = self.work.run.left.get(
             (node.idx, self.work.run.seen_from(self.work.node, self.work.item, node.idx))
         )
