@@ -16,6 +16,7 @@ SQL = statements(__file__, "access.sql")
 ROLES = ("viewer", "operator", "admin")
 """A viewer looks, an operator starts and decides, an admin keeps keys."""
 PREFIX = "noetl_"
+LONGEST = timedelta(days=36_525)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,99}")
 
 
@@ -55,6 +56,8 @@ class Tokens:
             raise WrongToken(f"a role is one of {', '.join(ROLES)}")
         if lasts is not None and lasts <= timedelta():
             raise WrongToken("a token lasts some time, or for ever")
+        if lasts is not None and lasts > LONGEST:
+            raise WrongToken("a token lasts a hundred years at most, or for ever")
         token = PREFIX + secrets.token_urlsafe(32)
         values = {
             "name": name,
@@ -94,4 +97,4 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-__all__ = ["PREFIX", "ROLES", "Holder", "Listed", "Tokens", "WrongToken", "may"]
+__all__ = ["LONGEST", "PREFIX", "ROLES", "Holder", "Listed", "Tokens", "WrongToken", "may"]

@@ -1,10 +1,12 @@
 """`ask [QUESTION | SQL]`: questions about the log, answered by DuckDB over a copy of it."""
 
 import re
+import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _WIDE = 100_000
+_MOST_QUESTION = 2**20
+_MORE_MEMORY = 2 * 2**30
+"""How much a question may make this process grow; DuckDB itself does not count all of it."""
 
 
 class Since(click.ParamType[datetime]):
@@ -66,9 +71,11 @@ def command(
     from noetl_mcp.events.questions import questions
 
     results = " ".join(question) not in questions() and names_results(sql)
+    _tidy_when_ended()
     with opened_home() as home, _copy(home.dsn, since, limit, results) as copy:
         try:
-            answer = copy.ask(sql)
+            with _bounded_memory():
+                answer = copy.ask(sql)
         except NotAnswered as problem:
             raise click.ClickException(str(problem)) from None
         events = copy.events
@@ -102,7 +109,7 @@ def _sql(asked: str) -> str:
 
     named = questions()
     if asked == "-":
-        return sys.stdin.read()
+        return _read()
     if asked in named:
         return named[asked].sql
     if re.search(r"\s", asked.strip()):
@@ -112,6 +119,44 @@ def _sql(asked: str) -> str:
     near = closest(asked, named)
     more = f" Did you mean '{near}'?" if near else " 'ask' alone lists them."
     raise click.UsageError(f"There is no question '{asked}'.{more}")
+
+
+def _read() -> str:
+    """Return what standard input asks."""
+    raw = sys.stdin.buffer.read(_MOST_QUESTION + 1)
+    if len(raw) > _MOST_QUESTION:
+        raise click.UsageError(f"A question has {_MOST_QUESTION:,} bytes at most.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise click.UsageError("The question is not text in UTF-8.") from None
+
+
+def _tidy_when_ended() -> None:
+    """Take the copy away when this process is told to end, too."""
+    with suppress(ValueError):  # only the first thread may say what a signal does
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@contextmanager
+def _bounded_memory() -> Iterator[None]:
+    """Let this process grow only so far, where the system can be told so."""
+    try:
+        import resource
+
+        former = resource.getrlimit(resource.RLIMIT_DATA)
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+    except (ImportError, OSError):
+        yield
+        return
+    most = pages * resource.getpagesize() + _MORE_MEMORY
+    if former[0] != resource.RLIM_INFINITY:
+        most = min(most, former[0])
+    resource.setrlimit(resource.RLIMIT_DATA, (most, former[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, former)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Load and compile what a command was given: a path, or `-` for standard input."""
 
+import re
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +21,30 @@ if TYPE_CHECKING:
     from noetl_mcp.compiler.plan import Plan
 
 
+_HANDED = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+")
+
+
 def load_argument(argument: str) -> Loaded:
     """Load a playbook from a file, or from standard input."""
     if argument == "-":
         return load_bytes(sys.stdin.buffer.read(MOST_BYTES * 4 + 1), "<stdin>")
+    demand_file(argument)
     return load_file(Path(argument))
+
+
+def demand_file(argument: str) -> None:
+    """Refuse what may never come to an end, but for what the shell hands over: `-`, `/dev/fd/63`.
+
+    What is not there, or a folder, is left to whoever reads it.
+    """
+    if argument == "-" or _HANDED.fullmatch(argument):
+        return
+    try:
+        mode = Path(argument).stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise NotReadable(f"cannot read '{argument}': it is no file; '-' reads standard input")
 
 
 def check_argument(argument: str) -> Loaded:

@@ -1,5 +1,6 @@
 """`token create | list | revoke | signing-key`: who may use the web face, and how we sign."""
 
+import re
 from datetime import timedelta
 
 import click
@@ -7,6 +8,7 @@ import click
 from noetl_mcp.cli.columns import table
 from noetl_mcp.cli.connecting import opened_home
 
+MOST_SECONDS = 36_525 * 86_400
 _UNITS = {"h": 3600, "d": 86_400, "m": 60, "s": 1}
 
 
@@ -94,10 +96,15 @@ def signing_key() -> None:
 def _duration(text: str | None) -> timedelta | None:
     if text is None:
         return None
-    unit = _UNITS.get(text[-1:], 0)
-    if not unit or not text[:-1].isdecimal() or not int(text[:-1]):
-        raise click.UsageError(f"--lasts is a number and h or d, such as 12h or 30d, not '{text}'.")
-    return timedelta(seconds=int(text[:-1][:9]) * unit)
+    found = re.fullmatch(r"0*([1-9][0-9]{0,9})([smhd])", text)
+    if found is None and not re.fullmatch(r"0*[1-9][0-9]*[smhd]", text):
+        raise click.UsageError(
+            f"--lasts is a number and h or d, such as 12h or 30d, not '{text[:40]}'."
+        )
+    seconds = int(found[1]) * _UNITS[found[2]] if found is not None else MOST_SECONDS + 1
+    if seconds > MOST_SECONDS:
+        raise click.UsageError("--lasts is a hundred years at most; leave it out for ever.")
+    return timedelta(seconds=seconds)
 
 
 def _print_json(value: object) -> None:

@@ -8,14 +8,15 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from datetime import time as clock_time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import duckdb
@@ -26,6 +27,9 @@ from noetl_mcp.events.copied import EVERYTHING, How, Source, quickest
 VIEWS = statements(__file__, "views.sql")
 BESIDE = ("kinds", "plan_steps", "executions")
 MOST_ROWS = 1_000
+MOST_BYTES = 64 * 2**20
+_AT_ONCE = 64
+T = TypeVar("T")
 
 
 class NotAnswered(Exception):
@@ -40,6 +44,8 @@ class Bounds:
     disk: str = "10GB"
     seconds: float = 120.0
     rows: int = MOST_ROWS
+    bytes: int = MOST_BYTES
+    """Of the texts in an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +83,25 @@ class Copy:
         begun = time.perf_counter()
         with self._cursor() as cursor:
             try:
-                demand_select(cursor, question)
-                cursor.execute(shown(cursor, question))
-                columns = [column[0] for column in cursor.description or ()]
-                rows = cursor.fetchmany(self.bounds.rows + 1)
+                columns, rows = aside(lambda: self._asked(cursor, question), cursor.interrupt)
             except duckdb.InterruptException:
                 said = f"it took longer than {self.bounds.seconds:g} s"
+                raise NotAnswered(said) from None
+            except (duckdb.OutOfMemoryException, MemoryError):
+                said = "it took too much memory; ask for less at a time"
                 raise NotAnswered(said) from None
             except duckdb.Error as problem:
                 raise NotAnswered(str(problem)) from None
         most = self.bounds.rows
         return Answer(columns, rows[:most], len(rows) > most, time.perf_counter() - begun)
+
+    def _asked(
+        self, cursor: duckdb.DuckDBPyConnection, question: str
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        demand_select(cursor, question)
+        cursor.execute(shown(cursor, question))
+        columns = [column[0] for column in cursor.description or ()]
+        return columns, fetched(cursor, self.bounds)
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -129,7 +143,8 @@ def copied(
         connection = duckdb.connect(f"{folder}/log.duckdb", config=settings)
         try:
             connection.execute("set TimeZone = 'UTC'")
-            fill(connection, Source(dsn, how or quickest(), Path(folder), since, results=results))
+            source = Source(dsn, how or quickest(), Path(folder), since, results=results)
+            aside(lambda: fill(connection, source), connection.interrupt)
             # From here on it is the questions that come from outside.
             connection.execute("set enable_external_access = false")
             connection.execute("set lock_configuration = true")
@@ -138,6 +153,18 @@ def copied(
             yield copy
         finally:
             connection.close()
+
+
+def aside(doing: Callable[[], T], interrupt: Callable[[], None]) -> T:
+    """Do something in another thread: DuckDB may not hear of a signal before it has an answer."""
+    with ThreadPoolExecutor(1, thread_name_prefix="ask") as thread:
+        future = thread.submit(doing)
+        try:
+            return future.result()
+        finally:
+            while not future.done():
+                interrupt()
+                wait([future], 0.05)
 
 
 def fill(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
@@ -182,6 +209,34 @@ def shown(cursor: duckdb.DuckDBPyConnection, question: str) -> str:
     )
     inner = question.strip().rstrip(";")
     return f"select {columns} from (\n{inner}\n) as answer({', '.join(places)})"
+
+
+def fetched(cursor: duckdb.DuckDBPyConnection, bounds: Bounds) -> list[tuple[Any, ...]]:
+    """Return the rows of an answer, one more than is shown; refuse one that is too large."""
+    rows, size = list[tuple[Any, ...]](), 0
+    while len(rows) <= bounds.rows:
+        more = cursor.fetchmany(min(_AT_ONCE, bounds.rows + 1 - len(rows)))
+        if not more:
+            break
+        rows += more
+        size += sum(_size(value) for row in more for value in row)
+        if size > bounds.bytes:
+            raise NotAnswered(
+                f"the answer is longer than {bounds.bytes / 2**20:g} MiB;"
+                " ask for fewer rows, or for a part of each text"
+            )
+    return rows
+
+
+def _size(value: Any) -> int:
+    """Return about how long a value is when it is written down."""
+    if isinstance(value, (str, bytes, bytearray)):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(_size(key) + _size(one) for key, one in value.items())
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    return 8
 
 
 def _quoted(name: str) -> str:

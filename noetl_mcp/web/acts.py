@@ -12,7 +12,7 @@ from noetl_mcp.broker.retry import retry as try_again
 from noetl_mcp.catalog.access import ROLES
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
-from noetl_mcp.web.talk import Door, Talk, needed, whole, word, yes
+from noetl_mcp.web.talk import MOST_NAME, Door, Talk, needed, sets_of, whole, word, yes
 
 _HOWS = ("accept", "retry", "abort")
 
@@ -55,10 +55,14 @@ async def retry(talk: Talk) -> Response:
     """Begin a further round of an execution."""
     body = await talk.body("from", "confirm_writes", "reason")
     confirmed = body.get("confirm_writes") or []
-    if not isinstance(confirmed, list) or not all(isinstance(one, str) for one in confirmed):
+    if not isinstance(confirmed, list):
         raise Fault(400, "wrong-value", "'confirm_writes' must be a list of steps")
+    confirmed = [needed(one, f"confirm_writes[{n}]") for n, one in enumerate(confirmed)]
     number, by = talk.number, talk.by
-    step, reason = word(body.get("from"), "from"), word(body.get("reason"), "reason")
+    step, reason = (
+        word(body.get("from"), "from", most=MOST_NAME),
+        word(body.get("reason"), "reason"),
+    )
     done = await talk.ask(
         lambda at: try_again(
             at.desk, number, by=by, from_step=step, confirm_writes=confirmed, reason=reason
@@ -77,11 +81,9 @@ async def retry(talk: Talk) -> Response:
 async def rerun(talk: Talk) -> Response:
     """Start the same once more, as a new execution."""
     body = await talk.body("payload", "set")
-    payload, sets = body.get("payload"), body.get("set") or []
+    payload, sets = body.get("payload"), sets_of(body.get("set"))
     if payload is not None and not isinstance(payload, dict):
         raise Fault(400, "wrong-value", "'payload' must be a JSON object")
-    if not isinstance(sets, list) or not all(isinstance(one, str) for one in sets):
-        raise Fault(400, "wrong-value", "'set' must be a list of texts such as 'k=v'")
     number, by = talk.number, talk.by
     made = await talk.ask(
         lambda at: start_again(at.desk, number, by=by, payload=payload, sets=sets)
@@ -113,7 +115,9 @@ async def approve(talk: Talk) -> Response:
     """Say yes or no to a step that asks."""
     body = await talk.body("step", "approved", "comment")
     step, comment = needed(body.get("step"), "step"), word(body.get("comment"), "comment")
-    approved = yes(body.get("approved"), "approved", otherwise=True)
+    approved = body.get("approved", True)
+    if not isinstance(approved, bool):
+        raise Fault(400, "wrong-value", "'approved' must be true or false, in JSON")
     # Whoever sits at the machine may answer for all; a token answers for its name and its role.
     caller = talk.caller
     roles = ROLES[: ROLES.index(caller.role) + 1]

@@ -13,7 +13,7 @@ from noetl_mcp.playbook.load import load
 from noetl_mcp.tasks.registry import known_tasks
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
-from noetl_mcp.web.talk import Door, Talk, needed, whole
+from noetl_mcp.web.talk import MOST_BODY, Door, Talk, needed, version_of
 
 
 async def list_all(talk: Talk) -> Response:
@@ -27,8 +27,8 @@ async def list_all(talk: Talk) -> Response:
 async def look(talk: Talk) -> Response:
     """Show a version of a playbook; with `against` what differs from another one."""
     query, path = talk.query("version", "against"), str(talk.request.path_params["path"])
-    version = whole(query["version"], "'version'") if "version" in query else None
-    against = whole(query["against"], "'against'") if "against" in query else None
+    version = version_of(query.get("version"))
+    against = version_of(query.get("against"), "'against'")
 
     def read(at: Station) -> dict[str, Any]:
         catalog = at.starting.catalog
@@ -47,7 +47,7 @@ async def look(talk: Talk) -> Response:
 async def submit(talk: Talk) -> Response:
     """Keep a playbook; the same text again is no new version."""
     body = await talk.body("content")
-    content = needed(body.get("content"), "content")
+    content = needed(body.get("content"), "content", most=MOST_BODY)
 
     def keep(at: Station) -> Kept:
         with at.desk.audited(talk.by, "submit", "<content>"):
@@ -62,7 +62,7 @@ async def submit(talk: Talk) -> Response:
 async def validate(talk: Talk) -> Response:
     """Say everything that is wrong with a playbook; keep nothing."""
     body = await talk.body("content")
-    content = needed(body.get("content"), "content")
+    content = needed(body.get("content"), "content", most=MOST_BODY)
 
     def check(at: Station) -> list[dict[str, Any]]:
         loaded = load(content, "<content>")

@@ -8,6 +8,8 @@ from starlette.responses import Response
 from noetl_mcp.broker import listing, show, why
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.end_calls import wrong_address
+from noetl_mcp.broker.givable import wrong_key
+from noetl_mcp.catalog.access import may
 from noetl_mcp.catalog.catalog import Kept
 from noetl_mcp.playbook.load import load
 from noetl_mcp.starting import (
@@ -20,7 +22,7 @@ from noetl_mcp.starting import (
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.stream import events
-from noetl_mcp.web.talk import MOST_BATCH, Door, Talk, needed, whole, word, yes
+from noetl_mcp.web.talk import MOST_BATCH, Door, Talk, needed, sets_of, version_of, whole, word, yes
 
 MOST_AT_ONCE = 100_000
 _ORDER = ("payload", "key", "priority", "labels", "on_end", "set")
@@ -123,9 +125,10 @@ async def look_at_step(talk: Talk) -> Response:
 
 
 async def reasons(talk: Talk) -> Response:
-    """Say what an execution, or one step of it, waits for."""
+    """Say what an execution, or one step of it, waits for; a viewer may answer nothing of it."""
     number, step = talk.number, talk.query("step").get("step")
-    found = await talk.ask(lambda at: why.why(at.desk, number, step))
+    tokens = may(talk.caller.role, "operator")
+    found = await talk.ask(lambda at: why.why(at.desk, number, step, tokens=tokens))
     return told([one.as_json() for one in found])
 
 
@@ -134,22 +137,20 @@ def order_of(body: Mapping[str, Any]) -> Order:
     for name in body:
         if name not in (*_ORDER, *_WHICH):
             raise Fault(400, "unknown-field", f"there is no field '{name[:100]}'", allowed=_ORDER)
-    sets = body.get("set")
-    if sets is not None and not (isinstance(sets, list) and all(isinstance(s, str) for s in sets)):
-        raise Fault(400, "wrong-value", "'set' must be a list of texts such as 'k=v'")
     labels = _map(body.get("labels"), "labels")
     if not all(isinstance(value, str) for value in labels.values()):
         raise Fault(400, "wrong-value", "'labels' must be a map of texts")
     key = word(body.get("key"), "key")
-    if key is not None and not key.strip():
-        raise Fault(400, "wrong-value", "'key' must not be empty")
+    wrong = wrong_key(key) if key is not None else None
+    if wrong is not None:
+        raise Fault(400, "wrong-value", f"'key' {wrong}")
     on_end = word(body.get("on_end"), "on_end")
     wrong = wrong_address(on_end) if on_end is not None else None
     if wrong is not None:
         raise Fault(400, "wrong-value", f"'on_end': {wrong}")
     return Order(
         _map(body.get("payload"), "payload"),
-        sets or (),
+        sets_of(body.get("set")),
         key=key,
         priority=whole(
             body.get("priority", 0), "'priority'", least=LEAST_PRIORITY, most=MOST_PRIORITY
@@ -165,10 +166,7 @@ def _playbook(starting: Starting, body: Mapping[str, Any]) -> Kept:
         if body.get("path") is not None or body.get("version") is not None:
             raise Fault(400, "wrong-value", "'content' says which playbook; leave 'path' out")
         return starting.submit(load(content, "<content>"))
-    version = body.get("version")
-    return starting.find(
-        needed(body.get("path"), "path"), None if version is None else whole(version, "'version'")
-    )
+    return starting.find(needed(body.get("path"), "path"), version_of(body.get("version")))
 
 
 def _audited(talk: Talk, desk: Desk, action: str, body: Mapping[str, Any]) -> Any:

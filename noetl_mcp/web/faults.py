@@ -13,8 +13,9 @@ from noetl_mcp.catalog.catalog import Broken
 from noetl_mcp.catalog.credentials import WrongCredential
 from noetl_mcp.catalog.keys import BadKey
 from noetl_mcp.compiler import payload
-from noetl_mcp.database import NotReachable
+from noetl_mcp.database import DataError, Error, NotReachable
 from noetl_mcp.errors import NotReadable
+from noetl_mcp.queue.encode import NotJson
 from noetl_mcp.starting import NoSuchPlaybook
 
 KNOWN = (
@@ -26,6 +27,7 @@ KNOWN = (
     BadKey,
     NotReachable,
     NotReadable,
+    NotJson,
     NoSuchPlaybook,
     starts.WrongPayload,
     payload.WrongPayload,
@@ -67,6 +69,8 @@ def fault_of(problem: Exception) -> Fault:
             return Fault(422, "wrong-playbook", str(problem), more={"diagnostics": report})
         case NotReadable():
             return Fault(422, "not-readable", str(problem))
+        case NotJson():
+            return Fault(422, "not-kept", f"what was sent cannot be kept: {problem}")
         case WrongCredential():
             return Fault(422, "wrong-credential", str(problem))
         case WrongToken():
@@ -75,6 +79,14 @@ def fault_of(problem: Exception) -> Fault:
             return Fault(500, "no-key", str(problem))
         case _:
             return Fault(503, "not-reachable", "the database cannot be reached; try again soon")
+
+
+def fault_of_values(problem: Error) -> Fault | None:
+    """Return the fault behind values that the database does not take; None where it is ours."""
+    if not isinstance(problem, DataError) and (problem.sqlstate or "")[:2] != "54":
+        return None
+    said = problem.diag.message_primary or str(problem)
+    return Fault(400, "wrong-value", f"the database does not take a value of this: {said[:300]}")
 
 
 def told(value: Any, status: int = 200, **headers: str) -> Response:
@@ -96,4 +108,4 @@ def refused(fault: Fault) -> Response:
     return told({"error": {**error, **fault.more}}, fault.status, **headers)
 
 
-__all__ = ["KNOWN", "Fault", "fault_of", "refused", "told"]
+__all__ = ["KNOWN", "Fault", "fault_of", "fault_of_values", "refused", "told"]

@@ -6,10 +6,12 @@ from elsewhere without a token.
 """
 
 import ipaddress
+import re
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NamedTuple
+from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -22,6 +24,8 @@ LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 HEALTH = "/health"
 CALLBACKS = "/api/callbacks/"
 """Whoever comes to these needs no token: it is told nothing, or brings a token of its own."""
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:/@\[\]]+))(?::[0-9]{1,5})?")
+_ONCE = ("host", "origin", "authorization", "content-type", "content-length")
 
 
 class Caller(NamedTuple):
@@ -76,13 +80,13 @@ class Guard:
 
     async def _checked(self, scope: Scope) -> Caller:
         headers = Headers(scope=scope)
+        _demand_plain(scope, headers)
         host = headers.get("host", "")
         if not self._is_ours(name_of(host)):
             raise Fault(
                 421,
                 "wrong-host",
-                f"this server is not '{name_of(host)[:100]}'; "
-                "start it with --allow-host for another name",
+                f"this server is not '{host[:100]}'; start it with --allow-host for another name",
             )
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
@@ -94,7 +98,7 @@ class Guard:
         return await self._caller(scope, headers)
 
     def _is_ours(self, name: str) -> bool:
-        if name in self.policy.hosts:
+        if name and name in self.policy.hosts:
             return True
         if not self.policy.any_address:
             return False
@@ -120,11 +124,26 @@ class Guard:
         return Caller("local", "admin")
 
 
+def _demand_plain(scope: Scope, headers: Headers) -> None:
+    """Refuse what could be read in two ways, and what no text that is kept may hold."""
+    for name in _ONCE:
+        if len(headers.getlist(name)) > 1:
+            raise Fault(400, "wrong-header", f"the header '{name}' must be there once")
+    if "\0" in scope["path"]:
+        raise Fault(400, "wrong-value", "the path of the address holds a NUL character")
+    query = scope["query_string"].decode("latin-1")
+    if "%00" not in query:
+        return
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if "\0" in name + value:
+            where = name.replace("\0", "")[:100]
+            raise Fault(400, "wrong-value", f"the parameter '{where}' holds a NUL character")
+
+
 def name_of(host: str) -> str:
-    """Return the name or the address in a Host header, without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.rpartition(":")[0].lower() if ":" in host else host.lower()
+    """Return the name or the address in a Host header, without its port; empty when it is none."""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found is not None else ""
 
 
 __all__ = ["Caller", "Guard", "Policy", "name_of", "policy_for"]

@@ -6,14 +6,12 @@ from typing import Any
 
 from starlette.responses import Response
 
-from noetl_mcp.catalog.access import Tokens
+from noetl_mcp.catalog.access import LONGEST, Tokens
 from noetl_mcp.catalog.credentials import Credentials, credentials_at
 from noetl_mcp.catalog.keys import KEY_VARIABLE
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.talk import Door, Talk, needed, whole
-
-_YEARS = 100 * 366 * 86_400
 
 
 async def credentials(talk: Talk) -> Response:
@@ -66,7 +64,7 @@ async def make_token(talk: Talk) -> Response:
     seconds = body.get("seconds")
     lasts = None
     if seconds is not None:
-        lasts = timedelta(seconds=whole(seconds, "'seconds'", most=_YEARS))
+        lasts = timedelta(seconds=whole(seconds, "'seconds'", most=int(LONGEST.total_seconds())))
 
     def make(at: Station) -> str:
         with at.desk.audited(talk.by, "token create", name, (role,)):

@@ -4,23 +4,30 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from noetl_mcp.web.patience import Bounds, Crowd, PatientProtocol
+
 DRAIN_SECONDS = 5
-MOST_AT_ONCE = 1_000
 
 
-async def serve(app: ASGIApp, listening: socket.socket, left: asyncio.Event) -> None:
+async def serve(
+    app: ASGIApp, listening: socket.socket, left: asyncio.Event, bounds: Bounds | None = None
+) -> None:
     """Answer requests until `left` is set; those under way get a moment to end."""
+    protocol: Any = partial(PatientProtocol, Crowd(bounds))
     config = uvicorn.Config(
         app,
+        http=protocol,
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
         lifespan="on",
-        limit_concurrency=MOST_AT_ONCE,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
     server = _Server(config)

@@ -1,25 +1,31 @@
 """One request and what answers it: who asks, what was sent, a desk to work at. Knows no route."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import orjson
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from noetl_mcp.broker.desk import By
+from noetl_mcp.broker.givable import wrong_set
 from noetl_mcp.catalog.access import may
+from noetl_mcp.database import Error
 from noetl_mcp.diagnostics import closest
 from noetl_mcp.web.desks import Desks, Station
-from noetl_mcp.web.faults import KNOWN, Fault, fault_of, refused
+from noetl_mcp.web.faults import KNOWN, Fault, fault_of, fault_of_values, refused
 from noetl_mcp.web.guard import Caller
 
 MOST_BODY = 16 * 1024 * 1024
 MOST_BATCH = 128 * 1024 * 1024
+MOST_NAME = 2_000
+MOST_VERSION = 2**31 - 1
 _LARGE = 256 * 1024
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
 T = TypeVar("T")
 
 
@@ -68,12 +74,7 @@ class Talk:
         kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" and not kind.endswith("+json"):
             raise Fault(415, "not-json", "send JSON, with Content-Type: application/json")
-        try:
-            if len(raw) < _LARGE:
-                return orjson.loads(raw)
-            return await asyncio.to_thread(orjson.loads, raw)
-        except orjson.JSONDecodeError as problem:
-            raise Fault(400, "not-json", f"the body is not JSON: {problem}") from None
+        return _read(raw) if len(raw) < _LARGE else await asyncio.to_thread(_read, raw)
 
     async def raw(self, most: int) -> bytes:
         """Return the bytes that were sent, no more than so many."""
@@ -100,7 +101,36 @@ class Talk:
                 raise Fault(
                     400, "unknown-parameter", f"there is no parameter '{name[:100]}'", allowed=names
                 )
+            word(found[name], name, most=MOST_NAME)
         return found
+
+
+def _read(raw: bytes) -> Any:
+    """Return the JSON of a body; refuse what no database could keep."""
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as problem:
+        raise Fault(400, "not-json", f"the body is not JSON: {problem}") from None
+    place = _nul(value) if b"\\u0000" in raw else None
+    if place is not None:
+        raise Fault(400, "wrong-value", f"the body holds a NUL character, at '{place[:200]}'")
+    return value
+
+
+def _nul(value: Any) -> str | None:
+    """Return the place of a NUL character; one in a key stands at its map."""
+    pending = [("$", value)]
+    while pending:
+        place, one = pending.pop()
+        if isinstance(one, str) and "\0" in one:
+            return place
+        if isinstance(one, list):
+            pending += [(f"{place}[{number}]", child) for number, child in enumerate(one)]
+        elif isinstance(one, dict):
+            if any("\0" in key for key in one):
+                return place
+            pending += [(f"{place}.{key}", child) for key, child in one.items()]
+    return None
 
 
 Does = Callable[[Talk], Awaitable[Response]]
@@ -124,13 +154,22 @@ class Door:
             try:
                 if self.needs is not None and not may(caller.role, self.needs):
                     raise Fault(403, "not-yours", f"this is for the role '{self.needs}'")
+                for name, part in request.path_params.items():
+                    word(part, name, most=MOST_NAME)
                 return await self.does(Talk(request, desks, caller))
             except Fault as fault:
                 return refused(fault)
             except HTTPException as problem:
                 return refused(Fault(problem.status_code, "refused", problem.detail))
+            except ClientDisconnect:
+                return Response(status_code=408)  # nobody is there to read it
             except KNOWN as problem:
                 return refused(fault_of(problem))
+            except Error as problem:
+                wrong = fault_of_values(problem)
+                if wrong is None:
+                    raise
+                return refused(wrong)
 
         return answer
 
@@ -138,23 +177,43 @@ class Door:
 def whole(text: Any, what: str, *, least: int = 1, most: int = 2**63 - 1) -> int:
     """Return a whole number that was sent as a number or as text."""
     is_number = isinstance(text, int) and not isinstance(text, bool)
-    if isinstance(text, str) and text.lstrip("-").isdecimal() and len(text) < 20:
+    if isinstance(text, str) and _WHOLE.fullmatch(text):
         text, is_number = int(text), True
     if not is_number or not least <= text <= most:
         raise Fault(400, "wrong-value", f"{what} must be a whole number of {least} to {most}")
     return int(text)
 
 
-def word(value: Any, what: str) -> str | None:
+def version_of(given: Any, what: str = "'version'") -> int | None:
+    """Return which version of a playbook is meant; None is the latest."""
+    return None if given is None else whole(given, what, most=MOST_VERSION)
+
+
+def sets_of(given: Any) -> Sequence[str]:
+    """Return values to lay over a payload, each such as `k=v`."""
+    if given is None:
+        return ()
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        raise Fault(400, "wrong-value", "'set' must be a list of texts such as 'k=v'")
+    for number, one in enumerate(given):
+        wrong = wrong_set(one)
+        if wrong is not None:
+            raise Fault(400, "wrong-value", f"'set[{number}]' {wrong}")
+    return given
+
+
+def word(value: Any, what: str, *, most: int = MOST_BODY) -> str | None:
     """Return a text that was sent, or None when it was not."""
+    if isinstance(value, str) and len(value) > most:
+        raise Fault(400, "wrong-value", f"'{what}' may have {most:,} characters at most")
     if value is None or isinstance(value, str):
         return value
     raise Fault(400, "wrong-value", f"'{what}' must be a text")
 
 
-def needed(value: Any, what: str) -> str:
+def needed(value: Any, what: str, *, most: int = MOST_NAME) -> str:
     """Return a text that must have been sent."""
-    found = word(value, what)
+    found = word(value, what, most=most)
     if not found:
         raise Fault(400, "missing", f"'{what}' is needed")
     return found
@@ -171,4 +230,17 @@ def yes(value: Any, what: str, *, otherwise: bool = False) -> bool:
     raise Fault(400, "wrong-value", f"'{what}' must be true or false")
 
 
-__all__ = ["MOST_BATCH", "MOST_BODY", "Does", "Door", "Talk", "needed", "whole", "word", "yes"]
+__all__ = [
+    "MOST_BATCH",
+    "MOST_BODY",
+    "MOST_NAME",
+    "Does",
+    "Door",
+    "Talk",
+    "needed",
+    "sets_of",
+    "version_of",
+    "whole",
+    "word",
+    "yes",
+]

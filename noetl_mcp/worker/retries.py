@@ -12,6 +12,9 @@ from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import Lease
 from noetl_mcp.worker.settle import Fault
 
+FORBIDDEN = frozenset(("read-only", "unconfirmed"))
+"""Failures of what may not be done here: every further attempt would meet the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Again:
@@ -30,7 +33,7 @@ class Policy:
     def asks(self, asked: Asked, lease: Lease, fault: Fault) -> Again | None:
         """Return when the next attempt is due, or None when there is none."""
         tree = self.node.care.get("retry")
-        if tree is None:
+        if tree is None or fault.code in FORBIDDEN:
             return None
         scope = asked.scope(self.node)
         said = tree.render(scope)

@@ -17,6 +17,7 @@ from noetl_mcp.database import connect
 from noetl_mcp.settings import Settings
 from noetl_mcp.web.app import application
 from noetl_mcp.web.guard import Policy
+from noetl_mcp.web.patience import Bounds
 from noetl_mcp.web.serving import serve
 from noetl_mcp.wire.addresses import bound
 
@@ -91,7 +92,9 @@ class Site:
 
 
 @contextmanager
-def serving(dsn: str, folder: Path, policy: Policy | None = None) -> Iterator[Site]:
+def serving(
+    dsn: str, folder: Path, policy: Policy | None = None, bounds: Bounds | None = None
+) -> Iterator[Site]:
     """Yield a server on a free port."""
     home = Home(Settings.load({"NOETL_HOME": str(folder), "NOETL_DSN": dsn}), dsn, embedded=False)
     listening = bound("127.0.0.1", 0)
@@ -100,7 +103,7 @@ def serving(dsn: str, folder: Path, policy: Policy | None = None) -> Iterator[Si
 
     def run() -> None:
         asyncio.set_event_loop(loop)
-        loop.run_until_complete(serve(application(home, policy), listening, left))
+        loop.run_until_complete(serve(application(home, policy), listening, left, bounds))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 

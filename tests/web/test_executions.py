@@ -1,4 +1,7 @@
+from typing import Any
+
 import httpx
+import pytest
 
 from noetl_mcp.database import connect
 from tests.web.site import ASKING, CALLING, FAILING, HELLO, Site
@@ -94,6 +97,18 @@ def test_an_approval_is_asked_for_explained_and_given_once(site: Site) -> None:
 
     assert twice["error"]["code"] == "not-allowed"
     assert site.get(where)["status"] == "completed"
+
+
+@pytest.mark.parametrize("approved", [None, "yes", "no", "true", 1, [], {}])
+def test_only_true_says_yes_and_only_false_says_no(site: Site, approved: Any) -> None:
+    number = site.start(ASKING)
+    site.work()
+    where = f"/api/executions/{number}"
+
+    refused = site.post(f"{where}/approve", {"step": "ask", "approved": approved}, status=400)
+
+    assert refused["error"]["code"] == "wrong-value"
+    assert site.get(where)["attention"]
 
 
 def test_a_failed_execution_is_retried_and_rerun(site: Site) -> None:

@@ -90,6 +90,25 @@ def test_credentials_come_in_and_never_go_out(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "fields", "says"),
+    [
+        ("bearr", {"token": "hush"}, "did you mean 'bearer'?"),
+        ("bearer", {"tokn": "hush"}, "did you mean 'token'?"),
+        ("postgres", {"hst": "hush"}, "did you mean 'host'?"),
+        ("basic", {"password": "hush"}, "needs 'username'"),
+    ],
+)
+def test_a_credential_that_nothing_could_use_is_refused(
+    site: Site, kind: str, fields: dict[str, str], says: str
+) -> None:
+    answer = site.client.put("/api/credentials/api", json={"type": kind, "fields": fields})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "wrong-credential")
+    assert says in answer.json()["error"]["message"]
+    assert "hush" not in answer.text
+
+
+@pytest.mark.parametrize(
     ("host", "local"),
     [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("a.b", False)],
 )
@@ -105,6 +124,40 @@ def test_hosts_are_read_with_and_without_ports() -> None:
         "::1",
         "127.0.0.1",
     ]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "[::1].evil.example",
+        "[::1]evil.example",
+        "[::1",
+        "127.0.0.1:80.evil.example",
+        "localhost:80:80",
+        "localhost:",
+        "localhost:٨٠",
+        "a@localhost",
+        "::1",
+        "",
+    ],
+)
+def test_a_host_that_only_begins_like_ours_is_another_one(host: str) -> None:
+    assert name_of(host) == ""
+
+
+def test_a_host_that_only_begins_like_ours_is_refused(site: Site) -> None:
+    for host in ("[::1].evil.example", "127.0.0.1:80.evil.example", "localhost:80@evil.example"):
+        answer = site.client.get("/api/executions", headers={"Host": host})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (421, "wrong-host")
+
+
+@pytest.mark.parametrize("name", ["Origin", "Authorization", "Content-Type"])
+def test_a_header_that_is_there_twice_is_refused(site: Site, name: str) -> None:
+    value = {"Origin": site.url, "Authorization": "Bearer x", "Content-Type": "application/json"}
+
+    answer = site.client.post("/api/executions", headers=[(name, value[name])] * 2, content=b"{}")
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "wrong-header")
 
 
 def test_the_catalog_is_listed_read_and_compared(site: Site) -> None:

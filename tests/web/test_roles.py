@@ -1,0 +1,46 @@
+"""What each role is told, and what it may answer."""
+
+import pytest
+
+from noetl_mcp.database import connect
+from tests.web.site import ASKING, CALLING, Site
+
+ASKING_LEADS = ASKING.replace("{message: may I}", "{who: [lead], message: may I}")
+
+
+@pytest.mark.parametrize(("role", "is_told"), [("viewer", False), ("operator", True)])
+def test_only_who_may_answer_is_told_how(site: Site, role: str, is_told: bool) -> None:
+    number = site.start(CALLING)
+    site.work()
+    headers = {"Authorization": f"Bearer {site.token(role, role)}"}
+
+    for query in ("", "?step=call"):
+        (reason,) = site.get(f"/api/executions/{number}/why{query}", headers=headers)
+
+        assert reason["waits_for"] == "callback"
+        assert ("token" in reason, "path" in reason) == (is_told, is_told)
+        assert ("/api/callbacks/" in reason["says"]) is is_told
+
+
+def test_no_answer_holds_a_token_that_a_viewer_could_use(site: Site) -> None:
+    number = site.start(CALLING)
+    site.work()
+    token = site.get(f"/api/executions/{number}/why")[0]["token"]
+    headers = {"Authorization": f"Bearer {site.token('v', 'viewer')}"}
+    where = f"/api/executions/{number}"
+
+    for path in (where, f"{where}/why", f"{where}/events", f"{where}/steps/call"):
+        answer = site.client.get(path, headers=headers)
+        assert (answer.status_code, token in answer.text) == (200, False), path
+
+
+def test_the_door_for_callbacks_opens_no_approval(site: Site) -> None:
+    number = site.start(ASKING_LEADS)
+    site.work()
+    with connect(site.home.dsn, application_name="token") as connection:
+        ((token,),) = connection.execute("select token from noetl.signal where waits").fetchall()
+
+    refused = site.post(f"/api/callbacks/{token}", {"approved": True}, status=404)
+
+    assert "nothing waits" in refused["error"]["message"]
+    assert site.get(f"/api/executions/{number}")["attention"]
