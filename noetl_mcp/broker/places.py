@@ -12,6 +12,7 @@ from noetl_mcp.broker.run import item_name
 from noetl_mcp.diagnostics import closest
 from noetl_mcp.queue.lease import WIDTH
 
+_DIGITS = 20
 _WRITTEN = re.compile(r"(?P<name>.+?)(?:\[(?P<items>\d+(?:\.\d+)*)\])?\Z", re.DOTALL)
 
 
@@ -45,7 +46,10 @@ def place(program: Program, text: str) -> tuple[Node, int]:
         if node.depth:
             raise Unknown(f"'{name}' is done for items; say which one: {name}[0]")
         return node, 0
-    numbers = [int(part) for part in items.split(".")]
+    parts = items.split(".")
+    if any(len(part) > _DIGITS for part in parts):
+        raise Unknown(f"'{name[:80]}' names no item: its number is too long")
+    numbers = [int(part) for part in parts]
     if node.hands_out and node.depth == len(numbers) - 1:
         node = _inner(program, node, numbers)
     if node.depth != len(numbers):

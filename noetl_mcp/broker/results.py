@@ -39,6 +39,10 @@ class Known:
         return self.state in ("failed", "dead")
 
 
+_WITH_BODY = frozenset(("http", "mcp"))
+"""What answers with an envelope: keys of its `data` are seen without it too."""
+
+
 def view(
     kind: str,
     result: Json,
@@ -58,7 +62,7 @@ def view(
     fallbacks = _DONE
     if meta is not None:
         fallbacks = ({"meta": meta}, *_DONE)
-    if kind == "http" and isinstance(result, dict):
+    if kind in _WITH_BODY and isinstance(result, dict):
         return View(result, _with_body(result, fallbacks))
     if kind == "iterator" and isinstance(result, dict):
         return View(_listed(result), fallbacks)
@@ -78,7 +82,7 @@ def _failed(kind: str, result: Json, status: str, error: Json, meta: Json) -> Vi
     elif result is not None:
         around |= {"data": result, "result": result}
     first = {"status": status} if "status" in own else NOTHING
-    return View(own, _with_body(own, (around,)) if kind == "http" else (around,), first)
+    return View(own, _with_body(own, (around,)) if kind in _WITH_BODY else (around,), first)
 
 
 def _with_body(result: Mapping[str, Json], fallbacks: tuple[Fallback, ...]) -> tuple[Fallback, ...]:

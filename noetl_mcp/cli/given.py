@@ -11,9 +11,17 @@ def value_of(written: str | None, source: str | None) -> Any:
         return _json(written, "--value")
     if source is None:
         return None
+    from noetl_mcp.cli.reading import demand_file
+    from noetl_mcp.compiler.fitting import MOST_BYTES
+    from noetl_mcp.compiler.payload import MOST_BYTES
+
+    demand_file(source)
     try:
         with click.open_file(source, "rb") as file:
-            return _json(file.read().decode("utf-8-sig"), f"'{source}'")
+            written_there = file.read(MOST_BYTES + 1)
+        if len(written_there) > MOST_BYTES:
+            raise click.ClickException(f"'{source}' is too large; at most {MOST_BYTES:,} bytes")
+        return _json(written_there.decode("utf-8-sig"), f"'{source}'")
     except OSError as error:
         raise click.ClickException(f"cannot read '{source}': {error.strerror}") from None
     except UnicodeDecodeError:

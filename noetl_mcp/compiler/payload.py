@@ -29,6 +29,8 @@ from noetl_mcp.playbook.source import read as read_yaml
 
 Inputs: TypeAlias = Sequence[Mapping[str, Any]]
 _MOST_NAMES = 20
+MOST_PARTS = 200
+"""So many names may stand behind each other in the name of a value."""
 _MOST_TOLD = 60
 _WORDS: Mapping[str, bool] = {
     "true": True,
@@ -189,6 +191,9 @@ def _parts(name: str, inputs: Inputs) -> Path:
     """Split a dotted name; a variable whose own name has dots is one part."""
     known = {str(one["name"]) for one in inputs}
     parts = name.split(".")
+    if len(parts) > MOST_PARTS:
+        words = f"{name[:40]}…: a value stands at most {MOST_PARTS} levels deep"
+        raise WrongPayload(Problem("too-deep", (), words))
     for length in range(len(parts), 1, -1):
         if ".".join(parts[:length]) in known:
             return (".".join(parts[:length]), *parts[length:])

@@ -266,8 +266,11 @@ def _words(error: BaseException) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """Return the system's word for it; that of asyncio is an address."""
-    return os.strerror(error.errno) if error.errno else error.strerror or "no reason given"
+    """Return the system's word for it; that of asyncio is an address, with all that is in it."""
+    if error.errno:
+        return os.strerror(error.errno)
+    said = error.strerror or ""
+    return "no reason given" if not said or "://" in said else said
 
 
 __all__ = [
