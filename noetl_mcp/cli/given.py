@@ -13,7 +13,6 @@ def value_of(written: str | None, source: str | None) -> Any:
         return None
     from noetl_mcp.cli.reading import demand_file
     from noetl_mcp.compiler.fitting import MOST_BYTES
-    from noetl_mcp.compiler.payload import MOST_BYTES
 
     demand_file(source)
     try:
