@@ -140,7 +140,7 @@ CARE: dict[str, st.SearchStrategy[object]] = {
         min_size=1,
         max_size=2,
     ),
-    "pool": NAMES,
+    "pool": st.sampled_from(["a", "gpu-1", "007", "b.c_d"]),
     "cache": st.fixed_dictionaries({}, optional={"ttl": st.just("10m"), "key": TEXTS}),
     "set": CONTEXTS,
 }

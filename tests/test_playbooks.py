@@ -46,8 +46,9 @@ RESULTS: Mapping[str, Json] = {
 """What each example gives that needs nothing outside."""
 OUTSIDE: Mapping[str, str] = {
     "approve_before_write": "a Revit, whose steps do not run yet",
-    "ask_a_model": "a model, and turns do not run yet",
-    "seed_turn": "a model, and turns do not run yet",
+    "ask_a_model": "a model",
+    "seed_turn": "a model",
+    "local_model": "a model; tests/cli/test_model.py runs it where one is there",
     "bounded_polling": "a server that takes jobs",
     "retry": "a server that is busy now and then",
 }

@@ -55,13 +55,14 @@ def limits_page() -> str:
     )
     rendering = (
         ("characters of one template", guards.SOURCE_LIMIT),
+        ("characters inside its tags, without quoted texts", guards.CODE_LIMIT),
         ("`{{ }}` and `{% %}` in one template", guards.PLACE_LIMIT),
         ("characters of one rendered text", guards.TEXT_LIMIT),
         ("items of a list made by an operator", guards.ITEM_LIMIT),
         ("columns of padding", guards.WIDTH_LIMIT),
-        ("bits of a whole number made by an operator", guards.BIT_LIMIT),
+        ("bits of a whole number that is computed", guards.BIT_LIMIT),
         ("nesting of a value", guards.DEPTH_LIMIT),
-        ("steps of work in one render (rounds, calls, items)", guards.STEP_LIMIT),
+        ("steps of work in one render (rounds, calls, items, comparisons)", guards.STEP_LIMIT),
         ("templates rendered inside templates", guards.NESTED_LIMIT),
         ("characters for `striptags`, `urlize`, `wordwrap`", guards.HEAVY_LIMIT),
     )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
-from noetl_mcp.playbook.rendering.secret import Secret, shown, uncovered
+from noetl_mcp.playbook.rendering.secret import Secret, atoms_of, shown, uncovered
 from noetl_mcp.playbook.rendering.spelling import sections
 from noetl_mcp.tasks.calls import Statement
 from noetl_mcp.tasks.sql_pieces import MARKS, Token, content, refused, statements, tokens
@@ -264,7 +264,7 @@ class _Bound:
         for template, value, after in zip(templates, found, parts[1:], strict=True):
             said = (said.rstrip() if template.startswith("{{-") else said) + spoken(value)
             said += after.lstrip() if template.endswith("-}}") else after
-        return Secret(said) if secrets_of(found) else said
+        return Secret(said, atoms_of(*found)) if secrets_of(found) else said
 
     def _type_before(self, at: int) -> str:
         """Take back a type that stands before the literal, and begin a cast to it instead."""

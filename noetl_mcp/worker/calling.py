@@ -56,7 +56,7 @@ class Around:
     async def remember(self, note: Any) -> None:
         """Keep a note that outlives this process."""
         kept = self.work.kept
-        await self.keep_note(self.work.lease, encode({"remembered": note, **kept}))
+        await self.keep_note(self.work.lease, encode({"remembered": self.mask.value(note), **kept}))
 
     def log(self, text: str, *, stream: str = "stdout") -> None:
         """Write a line into the execution's log."""

@@ -15,7 +15,7 @@ def computed(work: Work) -> tuple[Any, Any]:
     node = work.node
     if node.bare:
         return Asked(work.run, node, work.item, None).gives(node), {}
-    rendered = render_call(work.run, node, work.item)
+    rendered = render_call(work.run, node, work.item, work.former)
     check_expected(node, rendered)
     values = rendered.settings.get("values") if node.type == "set" else None
     return plain(rendered.input if values is None else values), rendered.payload

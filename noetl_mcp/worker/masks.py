@@ -1,18 +1,33 @@
-"""Keep secrets out of whatever is kept: results, errors, logs. Masks exact texts, nothing else."""
+"""Keep secrets out of whatever is kept: results, errors, logs, notes.
+
+Masks the texts of secrets, in every form in which they may come back, and numbers that are secrets;
+nothing else.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from noetl_mcp.playbook.rendering.secret import MASK
+import orjson
+
+from noetl_mcp.playbook.rendering.secret import MASK, Secret, beginning_at_end
+from noetl_mcp.worker.forms import (
+    SHORTEST,
+    forms_of,
+    in_json,
+    known_by_address,
+    known_by_name,
+    probes_of,
+)
 from noetl_mcp.worker.settle import Fault
 
 PUBLIC_FIELDS = frozenset(
-    {"type", "host", "port", "database", "dbname", "user", "username", "name"}
+    {"type", "host", "port", "database", "dbname", "user", "username", "name", "in", "send"}
+    | {"token_url", "client_id", "scope", "audience", "resource", "ca_file"}
 )
 """What anybody may see of a credential."""
-SHORTEST = 4
-"""Shorter secrets are not looked for: they would blank out half of every text."""
+_CUT = "…"
+"""Stands where a text was cut off, perhaps in the middle of a secret."""
 
 
 def secrets_of(credential: Mapping[str, Any]) -> Iterator[str]:
@@ -20,6 +35,7 @@ def secrets_of(credential: Mapping[str, Any]) -> Iterator[str]:
     for name, value in credential.items():
         if name not in PUBLIC_FIELDS:
             yield from _texts(value)
+    yield from _told_to_servers(credential)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -32,39 +48,107 @@ def _texts(value: Any) -> Iterator[str]:
         yield str(value)
 
 
+def _told_to_servers(credential: Mapping[str, Any]) -> Iterator[str]:
+    """Yield name and password in the form in which servers are told both."""
+    user = next((credential[one] for one in ("username", "user", "login") if one in credential), "")
+    password = credential.get("password")
+    if isinstance(user, str) and user and isinstance(password, (str, int)):
+        yield from known_by_name(user.strip(), str(password).strip())
+
+
 @dataclass(slots=True, eq=False)
 class Mask:
     """The secrets that a step was given."""
 
     secrets: set[str] = field(default_factory=set)
+    """Everything that is looked for."""
+    _numbers: set[str] = field(default_factory=set)
+    _probes: set[bytes] = field(default_factory=set)
+    _longest_first: tuple[str, ...] | None = None
 
-    def add(self, secrets: Iterable[str]) -> None:
-        """Look for these from now on."""
-        self.secrets.update(one for one in secrets if len(one) >= SHORTEST)
+    def add(self, secrets: Iterable[str | Secret]) -> None:
+        """Look for these from now on; of a text that holds secrets, for the secrets in it."""
+        for secret in secrets:
+            for text in _atoms(secret):
+                if len(text) >= SHORTEST:
+                    self.secrets |= forms_of(text)
+                    self._probes.update(probes_of(text))
+                    self._numbers.add(text)
+        self._longest_first = None
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
-        for secret in sorted(self.secrets, key=len, reverse=True):
-            text = text.replace(secret, MASK)
-        return text
+        return self._masked(text, self._all())
 
     def value(self, value: Any) -> Any:
-        """Return a value without secrets in its texts."""
+        """Return a value without secrets in its texts and among its numbers."""
         if not self.secrets:
             return value
         if isinstance(value, str):
             return self.text(value)
-        if isinstance(value, dict):
-            return {self.value(key): self.value(one) for key, one in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self.value(one) for one in value]
-        return value
+        try:
+            packed = orjson.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            return self._deeply(value, self._all(), {})
+        is_cut = _CUT.encode() in packed
+        if not is_cut and not any(probe in packed for probe in self._probes):
+            return value
+        found = tuple(one for one in self._all() if in_json(one) in packed)
+        return self._deeply(value, found, {})
 
     def fault(self, fault: Fault) -> Fault:
         """Return a failure without secrets."""
         if not self.secrets:
             return fault
         return replace(fault, message=self.text(fault.message), details=self.value(fault.details))
+
+    def _all(self) -> tuple[str, ...]:
+        if self._longest_first is None:
+            self._longest_first = tuple(sorted(self.secrets, key=lambda one: (-len(one), one)))
+        return self._longest_first
+
+    def _masked(self, text: str, secrets: tuple[str, ...]) -> str:
+        for secret in secrets:
+            text = text.replace(secret, MASK)
+        return self._without_beginnings(text) if _CUT in text else text
+
+    def _without_beginnings(self, text: str) -> str:
+        """Mask what stands of a secret at the end of a line that was cut off there."""
+        lines = text.split("\n")
+        for place, line in enumerate(lines):
+            if line.endswith(_CUT):
+                kept = line.removesuffix(_CUT)
+                left = beginning_at_end(kept, self._all())
+                lines[place] = (kept[:-left] + MASK if left else kept) + _CUT
+        return "\n".join(lines)
+
+    def _deeply(self, value: Any, secrets: tuple[str, ...], keys: dict[Any, Any]) -> Any:
+        if isinstance(value, str):
+            return self._masked(value, secrets)
+        if isinstance(value, dict):
+            for key in value.keys() - keys.keys():
+                keys[key] = self._deeply(key, secrets, keys)
+            return {keys[key]: self._deeply(one, secrets, keys) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._deeply(one, secrets, keys) for one in value]
+        if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+            return value
+        is_whole = isinstance(value, float) and value.is_integer()
+        said = {repr(abs(value)), repr(abs(int(value))) if is_whole else ""}
+        return value if said.isdisjoint(self._numbers) else MASK
+
+
+def _atoms(secret: str | Secret) -> Iterator[str]:
+    """Yield the secrets in a text; where one is too short to be looked for, all of the text."""
+    if not isinstance(secret, Secret):
+        yield secret
+        return
+    text = secret.reveal()
+    atoms = secret.atoms - {""}
+    yield from atoms
+    yield from known_by_address(text)
+    if atoms and min(map(len, atoms)) < SHORTEST:
+        yield text
 
 
 __all__ = ["SHORTEST", "Mask", "secrets_of"]

@@ -13,6 +13,7 @@ from typing import Any
 from noetl_mcp.broker.asked import Asked, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.playbook.rendering.render import RenderError
+from noetl_mcp.playbook.rendering.secret import Secret
 from noetl_mcp.queue.encode import decode, encode
 from noetl_mcp.queue.lease import WIDTH
 from noetl_mcp.tasks.bounds import KEYS
@@ -321,11 +322,11 @@ def _assumed(node: Node) -> Any:
     return Unknown(f"{{{{ {node.name} }}}}")
 
 
-def _secrets(rendered: Rendered) -> list[str]:
-    """Return the texts that must not be seen, around what is not known."""
+def _secrets(rendered: Rendered) -> list[Secret]:
+    """Return what must not be seen, around what is not known."""
     values = [list(one.values) for one in rendered.sql]
     parts = (rendered.settings, rendered.input, rendered.auth, rendered.data, values)
-    return [text for part in parts for text in secrets_in(without_unknown(part))]
+    return [one for part in parts for one in secrets_in(without_unknown(part))]
 
 
 def _refusal(node: Node, fault: Fault) -> Planned:

@@ -6,6 +6,7 @@ from typing import Any
 
 from noetl_mcp.broker.names import Scope
 from noetl_mcp.broker.program import Node
+from noetl_mcp.broker.results import Known
 from noetl_mcp.broker.run import Run
 from noetl_mcp.broker.trees import Tree
 from noetl_mcp.compiler.plan import TEMPLATE_MARK
@@ -44,21 +45,25 @@ class Rendered:
         return self.node.type.startswith("save.")
 
     @property
-    def secrets(self) -> Iterator[str]:
-        """The texts that must not be seen."""
+    def secrets(self) -> Iterator[Secret]:
+        """What must not be seen."""
         yield from secrets_in(self.settings)
         yield from secrets_in(self.input)
         yield from secrets_in(self.auth)
+        yield from secrets_in(self.data)
         for statement in self.sql:
             yield from secrets_in(list(statement.values))
 
 
-def render_call(run: Run, node: Node, item: int) -> Rendered:
-    """Render a step; raise RenderError, with the place of what cannot be rendered."""
+def render_call(run: Run, node: Node, item: int, former: Known | None = None) -> Rendered:
+    """Render a step; raise RenderError, with the place of what cannot be rendered.
+
+    `former` is what the round before gave, for a step that is repeated.
+    """
     if node.rendered is not None:
         found: Rendered = node.rendered
         return found
-    payload, given, scope = _given(run, node, item)
+    payload, given, scope = _given(run, node, item, former)
     model, sql_keys = _form(node)
     settings, sql = _settings(run, node, scope, sql_keys)
     care = node.care
@@ -94,10 +99,12 @@ def render_judged(run: Run, node: Node, item: int) -> Rendered:
     return Rendered(node, scope, payload, given, settings, (), expect, None, None, None)
 
 
-def _given(run: Run, node: Node, item: int) -> tuple[Mapping[str, Any], Any, Mapping[str, object]]:
+def _given(
+    run: Run, node: Node, item: int, former: Known | None = None
+) -> tuple[Mapping[str, Any], Any, Mapping[str, object]]:
     """Return what the ways to a step carry, its whole input, and what its templates see."""
     payload = run.brought(node, item) if node.comes else {}
-    scope = run.program.names.scope(node.idx, run.sight(node, item, payload=payload))
+    scope = run.program.names.scope(node.idx, run.sight(node, item, payload=payload, own=former))
     given = None
     if node.input is not None:
         given = node.input.render(scope)
@@ -195,10 +202,10 @@ def _saved(run: Run, node: Node, item: int, scope: Mapping[str, object]) -> dict
     return {"data": data, "mode": node.more.get("mode"), "key": key}
 
 
-def secrets_in(value: Any) -> Iterator[str]:
-    """Return the plain texts of all secrets in a value."""
+def secrets_in(value: Any) -> Iterator[Secret]:
+    """Return all secrets in a value."""
     if isinstance(value, Secret):
-        yield value.reveal()
+        yield value
     elif isinstance(value, Mapping):
         for one in value.values():
             yield from secrets_in(one)

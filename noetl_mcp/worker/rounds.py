@@ -3,11 +3,12 @@
 Settles nothing; raises what the step fails with.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from noetl_mcp.broker.asked import Asked, truth
 from noetl_mcp.broker.results import Known
+from noetl_mcp.compiler.plan import TEMPLATE_MARK
 from noetl_mcp.diagnostics import shorten
 from noetl_mcp.queue.encode import encode
 from noetl_mcp.tasks.calls import Failed
@@ -28,8 +29,12 @@ class NotReached(Failed):
         super().__init__("not-reached", f"after {times} {still}", retriable=False, details=details)
 
 
-def repeats(work: Work, answer: Any, scope: Mapping[str, object]) -> tuple[float, str] | None:
+def repeats(
+    work: Work, answer: Any, scope: Mapping[str, object], text: str
+) -> tuple[float, str] | None:
     """Return the wait before another round and what is kept till then, or None when it is over.
+
+    `text` is the answer as it is stored; the next round reads it where its settings name `result`.
 
     Raises NotReached after the last round, unless the step says that it may go on so.
     """
@@ -51,7 +56,30 @@ def repeats(work: Work, answer: Any, scope: Mapping[str, object]) -> tuple[float
     if said.get("collect"):
         gathered = [*gathered, *_gathered(said["collect"], answer)]
     note = {"rounds": rounds, "collected": gathered, "attempt": work.lease.attempt}
+    if _looks_back(work):
+        note["last"] = text
     return float(said.get("delay", 0)), encode(note)
+
+
+def _looks_back(work: Work) -> bool:
+    """Whether what a round is given depends on what the one before gave."""
+    more, templates = work.node.more, work.run.program.plan["templates"]
+    return any(
+        "result" in templates[number].get("names", ())
+        for key in ("settings", "input", "auth")
+        for number in _templates(more.get(key))
+    )
+
+
+def _templates(written: Any) -> Iterator[int]:
+    if isinstance(written, Mapping):
+        if written.keys() == {TEMPLATE_MARK}:
+            yield written[TEMPLATE_MARK]
+        for one in written.values():
+            yield from _templates(one)
+    elif isinstance(written, list):
+        for one in written:
+            yield from _templates(one)
 
 
 def collected(work: Work, answer: Any, text: str) -> tuple[Any, str]:

@@ -5,7 +5,7 @@ Asks the router what follows and writes it into the outbox. Runs no body and wai
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noetl_mcp.broker.asked import Asked, SecretLeft, plain
 from noetl_mcp.broker.program import Node
@@ -28,19 +28,13 @@ from noetl_mcp.queue.lease import (
     Told,
 )
 from noetl_mcp.worker.engine import Engine
+from noetl_mcp.worker.kinds import Kind
 from noetl_mcp.worker.outbox import Key
 
+if TYPE_CHECKING:
+    from noetl_mcp.worker.masks import Mask
+
 ERRORS = (RenderError, NotJson, SecretLeft)
-
-
-class Kind:
-    """The numbers of events."""
-
-    STARTED, ACTION_STARTED, ACTION_COMPLETED, ACTION_ERROR, RETRY = 10, 11, 12, 13, 14
-    COMPLETED, FAILED, SKIPPED, CANCELLED, PARKED, RESUMED, IN_DOUBT = 15, 16, 17, 18, 19, 20, 21
-    DEAD, LEASE_LOST, ITERATION, LOOP_COMPLETED, REFUSED = 23, 24, 25, 26, 27
-    APPROVAL_REQUESTED, APPROVAL_GIVEN, SAVED, LOG = 28, 29, 30, 35
-    TOOL_CALLED, TOOL_ANSWERED, MODEL_CALLED, MODEL_ANSWERED = 31, 32, 33, 34
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +52,10 @@ class Work:
     """Whether it was noted that a write is being sent, by a step that does not always write."""
     meta: dict[str, Any] | None = None
     """What there is to say about how its result came to be."""
+    mask: "Mask | None" = None
+    """The secrets that its task was given."""
+    former: Known | None = None
+    """What the round before gave, of a repeated step whose settings ask for it."""
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -65,7 +63,7 @@ class Work:
         note = decode(self.lease.note) if self.lease.note else None
         if not isinstance(note, dict) or "rounds" not in note:
             return {}
-        return {key: note[key] for key in ("rounds", "collected", "attempt")}
+        return {key: note[key] for key in ("rounds", "collected", "attempt", "last") if key in note}
 
     @property
     def remembered(self) -> Any:

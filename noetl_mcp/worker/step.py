@@ -29,7 +29,7 @@ from noetl_mcp.worker.checks import check_call
 from noetl_mcp.worker.computed import BUILT_IN, computed
 from noetl_mcp.worker.faults import fault_of
 from noetl_mcp.worker.masks import Mask
-from noetl_mcp.worker.rendered import Rendered, render_call, render_judged
+from noetl_mcp.worker.rendered import Rendered, render_call, render_judged, secrets_in
 from noetl_mcp.worker.retries import policy_of
 from noetl_mcp.worker.rounds import NotReached, collected, repeats
 from noetl_mcp.worker.settle import ERRORS, Fault, Kind, Settler, Work
@@ -74,6 +74,8 @@ class Steps:
                     return True
             if node.type not in BUILT_IN or lease.answer is not None:
                 return False
+            if "repeat" in node.care and "last" in work.kept:
+                return False
             result, payload = computed(work)
             text = encode(result)
             return len(text) < LARGE and self._answered(work, result, text, payload, []) is None
@@ -87,17 +89,19 @@ class Steps:
         """Do a step that may have to wait."""
         node, lease = work.node, work.lease
         payload: Any = {}
-        mask = Mask()
+        mask = work.mask = Mask()
         if work.run.program.secret_names:
             mask.add(work.run.secrets)
         try:
             if lease.answer is not None:
                 await self._answer_kept(work, lease.answer)
                 return
+            if "repeat" in node.care and (last := work.kept.get("last")) is not None:
+                work.former = Known("done", decode(await self.whole(last)))
             if node.type in BUILT_IN:
                 await self.settle(work, *computed(work))
                 return
-            rendered = render_call(work.run, node, work.item)
+            rendered = render_call(work.run, node, work.item, work.former)
             payload = rendered.payload
             check_expected(node, rendered)
             body = self.bodies.get(node.type)
@@ -241,7 +245,7 @@ class Steps:
             own = Asked(run, node, work.item, Known("done", answer), payload)
             scope = own.scope(node)
             check_returned(node, answer, scope)
-            again = repeats(work, answer, scope)
+            again = repeats(work, answer, scope, text)
             if again is not None:
                 delay, note = again
                 state = State.READY if not delay else State.RETRYING
@@ -296,11 +300,12 @@ class Steps:
 
     async def surprised(self, work: Work, problem: Exception) -> None:
         """A task broke its word and raised something else: of a write nobody knows what came."""
-        told = f"{type(problem).__name__}: {problem}"
+        mask = work.mask or Mask()
+        told = mask.text(f"{type(problem).__name__}: {problem}")
         if not work.begun:
             self.fail(work, Fault("crash", told))
             return
-        await self._unknown(work, UnknownOutcome("crash", told), {}, Mask())
+        await self._unknown(work, UnknownOutcome("crash", told), {}, mask)
 
     async def _unknown(self, work: Work, problem: UnknownOutcome, payload: Any, mask: Mask) -> None:
         """Nobody knows what came of a request: read again, ask, or leave it in doubt."""
@@ -309,8 +314,12 @@ class Steps:
         if not node.writes or node.more.get("idempotent") is True:
             self.fail(work, fault, payload=payload)
             return
+        if node.more.get("on_failure") == "warn":
+            # Whoever wrote it can do without this save: nobody is asked, and it is not sent again.
+            self.settler.failed(work, fault)
+            return
         if "check" in node.care:
-            rendered = render_call(work.run, node, work.item)
+            rendered = render_call(work.run, node, work.item, work.former)
             said = "unknown" if work.doubted else await self._checked(work, rendered, mask)
             if said == "not-done":
                 told = Fault("not-done", f"the check says that it was not done ({fault.message})")
@@ -332,6 +341,7 @@ class Steps:
         if task is None:
             return "unknown"
         try:
+            mask.add(secrets_in(tree))
             call = check_call(tree, self.specs.get(kind), work, self.caller.around(work, mask))
             answer = mask.value(await within(task.execute(call), call))
         except (Failed, UnknownOutcome, HandedBack, ValidationError):

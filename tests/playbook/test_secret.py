@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 import orjson
 import pytest
+from jinja2 import TemplateRuntimeError
 
 from noetl_mcp.playbook.rendering.render import RenderError, compile_text
 from noetl_mcp.playbook.rendering.secret import MASK, Secret, covered, uncovered
@@ -63,10 +64,30 @@ def test_a_secret_equals_the_same_text_and_the_same_secret() -> None:
     assert {KEY: 1}[Secret(KEY)] == 1  # type: ignore[index]
 
 
-def test_secrets_have_order_length_and_truth() -> None:
-    assert sorted([Secret("b"), Secret("a")]) == ["a", "b"]
+def test_secrets_have_length_and_truth() -> None:
     assert len(Secret("abc")) == 3
     assert not Secret("")
+
+
+def test_secrets_have_no_order_and_nothing_is_looked_for_in_them() -> None:
+    with pytest.raises(TemplateRuntimeError, match="no order"):
+        sorted([Secret("b"), Secret("a")])
+    with pytest.raises(TemplateRuntimeError, match="looked for"):
+        assert "a" in Secret("abc")
+
+
+def test_a_secret_knows_what_it_was_made_of() -> None:
+    both = Secret("abcd") + "-" + Secret("wxyz")
+
+    assert both.atoms == {"abcd", "wxyz"}
+    assert both[:4].atoms == {"abcd", "wxyz"}
+    assert both[2:6].atoms == {"abcd", "wxyz", "cd-w"}
+
+
+def test_only_whole_secrets_are_equal_to_anything() -> None:
+    assert Secret("abc") + "d" == "abcd"
+    with pytest.raises(TemplateRuntimeError, match="only whole secrets"):
+        assert Secret("abc")[0] == "a"
 
 
 def test_pieces_of_a_secret_are_secrets() -> None:
@@ -165,16 +186,58 @@ def test_a_secret_inside_a_map_stays_where_it_is() -> None:
     ("text", "answer"),
     [
         ("{{ secrets.key == 'zQ7wK9' }}", True),
-        ("{{ 'Q7' in secrets.key }}", True),
-        ("{{ secrets.key in 'a zQ7wK9 b' }}", True),
+        ("{{ secrets.key != 'zQ7wK9' }}", False),
+        ("{{ secrets.key is eq('zQ7wK9') }}", True),
+        ("{{ secrets.key in ['a', 'zQ7wK9'] }}", True),
         ("{{ secrets.key is string }}", True),
         ("{{ secrets.key is defined }}", True),
         ("{{ secrets.key | length }}", 6),
-        ("{{ secrets.key.startswith('z') }}", True),
+        ("{{ true if secrets.key else false }}", True),
     ],
 )
 def test_a_secret_can_be_asked_about(text: str, answer: object) -> None:
     assert rendered(text) == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ 'Q7' in secrets.key }}",
+        "{{ 'Q7' not in secrets.key }}",
+        "{{ 'Q7' is in(secrets.key) }}",
+        "{{ secrets.key in 'a zQ7wK9 b' }}",
+        "{{ secrets.key < 'z' }}",
+        "{{ 'z' >= secrets.key }}",
+        "{{ secrets.key is lt('z') }}",
+        "{{ secrets.key is lower }}",
+        "{{ secrets.key.startswith('z') }}",
+        "{{ secrets.key.find('z') }}",
+        "{{ secrets.key.count('z') }}",
+        "{{ secrets.key.isdigit() }}",
+        "{{ secrets.key[0] == 'z' }}",
+        "{{ 'z' == secrets.key | first }}",
+        "{{ secrets.key[0] == (secrets.other ~ 'z')[-1] }}",
+        "{{ (secrets.key | upper) == 'ZQ7WK9' }}",
+        "{{ secrets.key | replace('z', '') | length }}",
+        "{{ secrets.key | wordcount }}",
+        "{{ ['zQ7wK9', 'b'] | select('equalto', secrets.key) | list }}",
+        "{{ ['zQ7wK9', 'b'] | reject('eq', secrets.key) | list }}",
+        "{{ [{'k': 'b'}] | selectattr('k', 'eq', secrets.key) | list }}",
+        "{{ ['zQ7wK9', 'b'].index(secrets.key) }}",
+        "{{ ['zQ7wK9', 'b'].count(secrets.key) }}",
+        "{{ {'zQ7wK9': 1}[secrets.key] }}",
+        "{{ {'zQ7wK9': 1}.get(secrets.key) }}",
+        "{{ [secrets.key, 'a'] | sort }}",
+        "{{ [secrets.key, 'a'] | max }}",
+        "{{ [secrets.key, 'a'] | unique | list }}",
+        "{{ [{'k': secrets.key}] | groupby('k') }}",
+    ],
+)
+def test_a_secret_cannot_be_guessed_piece_by_piece(text: str) -> None:
+    with pytest.raises(RenderError, match="secret") as caught:
+        rendered(text)
+
+    assert KEY not in caught.value.reason
 
 
 @pytest.mark.parametrize(

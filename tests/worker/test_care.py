@@ -11,6 +11,7 @@ from noetl_mcp.broker.run import World
 from noetl_mcp.playbook.rendering.secret import Secret
 from noetl_mcp.queue.lease import Status
 from noetl_mcp.tasks.calls import Call, Failed, HandedBack
+from tests.wire.servers import hangs_up, serving
 from tests.worker.shop import Shop
 
 
@@ -253,7 +254,7 @@ def test_secrets_reach_the_task_and_nothing_that_is_kept(shop: Shop) -> None:
     done = shop.run(one('type: echo, data: {t: "Bearer {{ secrets.token }}"}'))
 
     assert shop.echo.calls[0].input == {"t": "Bearer s3cr3t-V4lue"}
-    assert done.rows["a"][2] == '{"t":"••••••"}'
+    assert done.rows["a"][2] == '{"t":"Bearer ••••••"}'
     told = shop.records.connection.execute("select data from noetl.event").fetchall()
     assert "s3cr3t" not in str(told)
 
@@ -378,6 +379,24 @@ def test_a_failing_save_that_only_warns_does_not_fail_the_execution(shop: Shop) 
     done = shop.run(one(f"type: echo, data: {{x: 1}}, {save}"))
 
     assert (done.status, done.steps["a.save.1"], done.steps["b"]) == ("completed", "failed", "done")
+
+
+def test_a_save_that_only_warns_keeps_nobody_waiting_when_its_outcome_is_unknown(
+    shop: Shop,
+) -> None:
+    async def work() -> tuple[int, int]:
+        async with serving(hangs_up) as server:
+            save = f"save: {{storage: http, url: '{server.url}/a', on_failure: warn}}"
+            number = shop.start(one(f"type: echo, data: {{x: 1}}, {save}"))
+            async with shop.worker():
+                await shop.until(lambda: shop.status(number) != Status.RUNNING)
+            return number, len(server.seen)
+
+    number, sent = asyncio.run(work())
+
+    done = shop.done(number)
+    assert (done.status, done.steps["a.save.1"], done.steps["b"]) == ("completed", "failed", "done")
+    assert sent == 1
 
 
 def test_secret_variables_are_masked_in_what_is_kept(shop: Shop) -> None:

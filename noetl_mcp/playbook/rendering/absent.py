@@ -15,6 +15,8 @@ from noetl_mcp.playbook.node import kind_of
 from noetl_mcp.playbook.rendering.secret import Secret
 from noetl_mcp.playbook.rendering.views import Named
 
+_LONGEST = 100  # characters of a name in a message, and of one that is compared with others
+
 
 class Absent(StrictUndefined):
     """A value that is not there, and where the path to it broke off."""
@@ -56,21 +58,27 @@ class Absent(StrictUndefined):
     def _undefined_message(self) -> str:
         if self._undefined_hint:
             return self._undefined_hint
-        path = self._path or str(self.name)
+        name = _told(self.name)
+        path = self._path or name
         if self.owner is missing:
-            return f"'{path}' is unknown" + (f": no '{self.name}'" if path != self.name else "")
+            return f"'{path}' is unknown" + (f": no '{name}'" if path != name else "")
         return f"'{path}' is unknown: {_lack(self.owner, self.name)}"
+
+
+def _told(name: object) -> str:
+    text = str(name) if isinstance(name, (str, int, float, Secret)) else "(…)"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _lack(owner: object, name: object) -> str:
     if isinstance(owner, Named):
-        return f"no '{name}' among {owner.called}"
+        return f"no '{_told(name)}' among {owner.called}"
     if isinstance(owner, Mapping):
-        return f"no '{name}' in the map{_closest(str(name), owner)}"
+        return f"no '{_told(name)}' in the map{_closest(_told(name), owner)}"
     if isinstance(owner, (list, tuple)) and isinstance(name, int):
         return f"no item {name} in a list of {len(owner)}"
     kind = "a secret" if isinstance(owner, Secret) else _kind(owner)
-    return f"no '{name}' in {kind}"
+    return f"no '{_told(name)}' in {kind}"
 
 
 def _kind(owner: object) -> str:
@@ -80,7 +88,8 @@ def _kind(owner: object) -> str:
 
 def _closest(name: str, owner: Mapping[object, object]) -> str:
     keys = [key for key in owner.keys() if isinstance(key, str)]  # noqa: SIM118 - may be Items
-    close = get_close_matches(name, keys[:1_000], n=1)
+    near = [key for key in keys[:1_000] if len(key) <= _LONGEST]
+    close = get_close_matches(name, near, n=1) if len(name) <= _LONGEST else []
     return f", did you mean '{close[0]}'?" if close else ""
 
 

@@ -1,11 +1,10 @@
 """The filters and tests of templates: Jinja's own made safe, and ours.
 
-Each one refuses names that are not there, takes secrets in the open and gives a secret back, and
-is stopped before its result gets too large. None of them guesses a type.
+Each one refuses names that are not there, takes secrets in the open and gives a secret back, pays
+for its work beforehand, and is stopped before its result gets too large. None of them guesses a
+type.
 """
 
-import base64
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -15,28 +14,22 @@ from jinja2.runtime import Context
 from jinja2.tests import TESTS
 from jinja2.utils import _PassArg
 
-from noetl_mcp.playbook.rendering.arithmetic import added, filled
-from noetl_mcp.playbook.rendering.guards import (
-    HEAVY_LIMIT,
-    ITEM_LIMIT,
-    WIDTH_LIMIT,
-    Budget,
-    fits,
-    weight,
-    within,
+from noetl_mcp.playbook.rendering.arithmetic import bounded
+from noetl_mcp.playbook.rendering.efforts import LIMITED, effort_of, refuse_large
+from noetl_mcp.playbook.rendering.guards import Budget, fits
+from noetl_mcp.playbook.rendering.methods import FAULTS
+from noetl_mcp.playbook.rendering.ordering import ORDERING
+from noetl_mcp.playbook.rendering.own_filters import OURS, budget_of
+from noetl_mcp.playbook.rendering.secret import (
+    Secret,
+    atoms_of,
+    covered,
+    refuse,
+    shown,
+    uncovered,
 )
-from noetl_mcp.playbook.rendering.methods import FAULTS, replaced_length
-from noetl_mcp.playbook.rendering.secret import Secret, covered, shown, uncovered
-from noetl_mcp.playbook.rendering.wording import (
-    Words,
-    argument,
-    holds_secret,
-    joined,
-    json_text,
-    read_json,
-    settled,
-    word,
-)
+from noetl_mcp.playbook.rendering.survey import SCALARS, comparing
+from noetl_mcp.playbook.rendering.wording import PLAIN, argument, holds_secret, settled, word
 
 Function = Callable[..., Any]
 
@@ -52,60 +45,77 @@ _CARRYING = _names(  # these hand on the items they get, secret or not
     "batch count dictsort first groupby items last length list map max min random reject"
     " rejectattr select selectattr slice sort sum unique"
 )
-_COUNTING = frozenset({"count", "length", "wordcount"})
+_CHOOSING = _names("select selectattr reject rejectattr")
+_MEASURING = frozenset({"count", "length"})
 _OF_TEXT = _names(  # these read and write text
     "b64decode b64encode capitalize center e escape forceescape fromjson ident indent lower"
     " replace safe striptags title trim truncate upper urlize wordcount wordwrap"
 )
 _OF_NUMBERS = frozenset({"odd", "even", "divisibleby"})
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}")
+_OF_SECRETS = _OPEN | _names(  # what may be asked about a secret
+    "boolean callable escaped false float integer iterable mapping none number sequence string true"
+)
 
 
 def guarded_filter(name: str, function: Function) -> Function:
     """Return a filter that keeps the rules of this module."""
+    is_lazy, is_open, is_text = name in _LAZY, name in _OPEN, name in _OF_TEXT
+    in_the_open = name in _AWARE or name in _CARRYING
 
     @pass_context
     def guarded(context: Context, value: Any, /, *given: Any, **named: Any) -> Any:
-        _budget(context).spend(1 + weight(value))
-        value = value if name in _LAZY else argument(value)
-        if name not in _OPEN:
-            given = tuple(argument(item) for item in given)
-            named = {key: argument(item) for key, item in named.items()}
+        budget = budget_of(context)
+        if is_open:
+            budget.spend(2)
+            return function(value, *given, **named)
+        if value.__class__ not in PLAIN:
+            if isinstance(value, Iterator):
+                value = paying(budget, value)
+            value = value if is_lazy else argument(value, budget)
+        if given:
+            given = tuple([argument(item, budget) for item in given])
+        if named:
+            named = {key: argument(item, budget) for key, item in named.items()}
         call = _called_with(function, context)
         if isinstance(value, Secret) and name in _CARRYING:
-            value = list(value)
-        if name in _AWARE or name in _CARRYING:
-            return _bounded(name, call, value, given, named)
-        if name in _OF_TEXT:
-            value = word(value)
-        if not any(map(holds_secret, (value, *given, *named.values()))):
-            return _bounded(name, call, value, given, named)
-        return _covered(name, call, value, given, named)
+            value = _measurable(value) if name in _MEASURING else list(value)
+        if is_text:
+            value = word(value, budget)
+            if name == "replace":
+                given = tuple([_worded(item, budget) for item in given])
+        budget.spend(2 + effort_of(name, shown(value), given, named))
+        if name in _CHOOSING and any(isinstance(item, Secret) for item in given):
+            refuse(f"'{name}' cannot choose by a secret: what is left would tell it")
+        if in_the_open or not _holds_secret(value, given, named, budget):
+            return _bounded(name, call, value, given, named, budget)
+        return _covered(name, call, value, given, named, budget)
 
     return guarded
 
 
-def guarded_test(name: str, function: Function) -> Function:
-    """Return a test that refuses absent names and sees through secrets."""
-
-    @pass_context
-    def guarded(context: Context, value: Any, /, *items: Any) -> Any:
-        given = list(items)
-        if name not in _OPEN:
-            value, *given = (argument(item) for item in (value, *given))
-            _budget(context).spend(1 + sum(weight(item) for item in given))
-        seen = [shown(item) for item in given]
-        value = shown(value)
-        if name in _OF_NUMBERS and not isinstance(value, (int, float)):
-            raise TypeError(f"'{name}' asks about numbers")
-        return bool(_called_with(function, context)(value, *seen))
-
-    return guarded
+def _worded(value: Any, budget: Budget) -> Any:
+    return value if isinstance(value, int) else word(value, budget)
 
 
-def _budget(context: Context) -> Budget:
-    budget: Budget = context.budget  # type: ignore[attr-defined] # ours always has one
-    return budget
+def _holds_secret(
+    value: Any, given: tuple[Any, ...], named: Mapping[str, Any], budget: Budget
+) -> bool:
+    if holds_secret(value, budget):
+        return True
+    return any(holds_secret(item, budget) for item in (*given, *named.values()))
+
+
+def paying(budget: Budget, values: Iterator[Any], steps: int = 2) -> Iterator[Any]:
+    """Yield some values, each of them for some steps."""
+    for value in values:
+        budget.spend(steps)
+        yield value
+
+
+def _measurable(value: Secret) -> Secret:
+    if not value.is_whole:
+        refuse("only whole secrets can be measured, not parts of them or what was made of them")
+    return value
 
 
 def _called_with(function: Function, context: Context) -> Function:
@@ -119,180 +129,121 @@ def _called_with(function: Function, context: Context) -> Function:
 
 
 def _bounded(
-    name: str, call: Function, value: Any, given: tuple[Any, ...], named: Mapping[str, Any]
+    name: str,
+    call: Function,
+    value: Any,
+    given: tuple[Any, ...],
+    named: Mapping[str, Any],
+    budget: Budget,
 ) -> Any:
-    if name in _BOUNDS:
-        _BOUNDS[name](value, *given, **named)
+    if name in LIMITED:
+        refuse_large(name, value, given, named)
     done = call(value, *given, **named)
     if isinstance(done, str):
         fits(len(done))
+        budget.spend(len(done) >> 10)
         return str.__str__(done)
-    return done
+    return bounded(done)
 
 
 def _covered(
-    name: str, call: Function, value: Any, given: tuple[Any, ...], named: Mapping[str, Any]
+    name: str,
+    call: Function,
+    value: Any,
+    given: tuple[Any, ...],
+    named: Mapping[str, Any],
+    budget: Budget,
 ) -> Any:
+    atoms = atoms_of(value, *given, *named.values())
     plain = tuple(uncovered(item) for item in given)
     plain_named = {key: uncovered(item) for key, item in named.items()}
     try:
-        done = _bounded(name, call, uncovered(value), plain, plain_named)
+        done = _bounded(name, call, uncovered(value), plain, plain_named, budget)
         if isinstance(done, Iterator):
-            done = settled(done)
+            done = settled(done, budget)
         failed = False
     except FAULTS:
         failed = True
     if failed:
         raise TemplateRuntimeError(f"the filter '{name}' failed on a secret")
-    if isinstance(done, (int, float)) and name not in _COUNTING and not isinstance(done, bool):
-        raise TemplateRuntimeError(f"the filter '{name}' would show a secret as a number")
-    return covered(done)
+    if isinstance(done, (int, float)):
+        refuse(f"the filter '{name}' would show a secret as a number")
+    return covered(done, atoms)
 
 
-def _refuse_padding(value: Any, width: Any = 0, *given: Any, **named: Any) -> None:
-    if isinstance(width, int):
-        within(width, WIDTH_LIMIT, "the padding is too wide")
-        width = " " * width
-    fits(len(value) + value.count("\n") * len(width))
+def guarded_test(name: str, function: Function) -> Function:
+    """Return a test that refuses absent names, and to tell more of a secret than it may."""
+    is_open, tells = name in _OPEN, name not in _OF_SECRETS
+
+    @pass_context
+    def guarded(context: Context, value: Any, /, *given: Any) -> Any:
+        budget = budget_of(context)
+        budget.spend(2)
+        if not is_open:
+            if value.__class__ not in PLAIN:
+                value = argument(value, budget)
+            given = tuple([argument(item, budget) for item in given])
+        if tells and (isinstance(value, Secret) or any(isinstance(one, Secret) for one in given)):
+            refuse(f"a secret cannot be asked whether it is '{name}'")
+        if name in _OF_NUMBERS and not isinstance(value, (int, float)):
+            raise TypeError(f"'{name}' asks about numbers")
+        return bool(_called_with(function, context)(value, *given))
+
+    return guarded
 
 
-def _refuse_replacing(value: Any, old: Any = "", new: Any = "", *given: Any, **named: Any) -> None:
-    fits(replaced_length(value, str(old), str(new)))
+def guarded_comparison(name: str, ask: Function) -> Function:
+    """Return a test that compares two values on the budget."""
+
+    @pass_context
+    def guarded(context: Context, value: Any, other: Any, /) -> Any:
+        budget = budget_of(context)
+        budget.spend(2)
+        value = value if value.__class__ in PLAIN else argument(value, budget)
+        other = other if other.__class__ in PLAIN else argument(other, budget)
+        comparing(value, other, budget)
+        return bool(ask(value, other))
+
+    return guarded
 
 
-def _refuse_parts(value: Any, *given: Any, **named: Any) -> None:
-    for count in (*given[:1], named.get("linecount", 0), named.get("slices", 0)):
-        within(count, ITEM_LIMIT // 10, "too many parts")
+@pass_context
+def _contained(context: Context, value: Any, container: Any) -> bool:
+    environment: Any = context.environment
+    return bool(environment.contains(context, value, container))
 
 
-def _refuse_digits(value: Any, precision: int = 0, *given: Any, **named: Any) -> None:
-    within(abs(precision), 300, "too many digits")
+def _is_text(value: Any) -> bool:
+    return isinstance(value, (str, Secret))
 
 
-def _refuse_heavy(value: Any, *given: Any, **named: Any) -> None:
-    within(len(value), HEAVY_LIMIT, "the text is too long for this filter")
-    for part in (*given, *named.values()):
-        within(len(part) if isinstance(part, str) else 0, 100, "an argument is too long")
+def _cased(ask: Function) -> Function:
+    @pass_context
+    def cased(context: Context, value: Any) -> bool:
+        text = str(word(value, budget_of(context)))
+        budget_of(context).spend(len(text) >> 7)
+        return bool(ask(text))
+
+    return cased
 
 
-_BOUNDS: Mapping[str, Function] = {
-    "batch": _refuse_parts,
-    "center": _refuse_padding,
-    "indent": _refuse_padding,
-    "replace": _refuse_replacing,
-    "round": _refuse_digits,
-    "slice": _refuse_parts,
-    "striptags": _refuse_heavy,
-    "urlize": _refuse_heavy,
-    "wordwrap": _refuse_heavy,
+def _known(table: str) -> Function:
+    @pass_context
+    def known(context: Context, value: Any) -> bool:
+        return value.__class__ in SCALARS and value in getattr(context.environment, table)
+
+    return known
+
+
+_OWN_TESTS: Mapping[str, Function] = {
+    "filter": _known("filters"),
+    "in": _contained,
+    "lower": _cased(str.islower),
+    "string": _is_text,
+    "test": _known("tests"),
+    "upper": _cased(str.isupper),
 }
-
-
-def tojson(value: object, indent: int | None = None) -> Words:
-    """Return a value as JSON, compact unless an indent is given."""
-    if indent is not None:
-        within(indent, 16, "the indent is too wide")
-    return json_text(settled(value), indent)
-
-
-def b64encode(value: str) -> str:
-    """Return the Base64 text of a text in UTF-8."""
-    return base64.b64encode(value.encode()).decode()
-
-
-def b64decode(value: str) -> str:
-    """Return the text that a Base64 text stands for."""
-    try:
-        return base64.b64decode(value, validate=True).decode()
-    except ValueError:
-        raise TemplateRuntimeError("this is not the Base64 form of a text") from None
-
-
-def ident(value: str) -> str:
-    """Return a name, or names joined by dots, quoted for SQL."""
-    parts = value.split(".")
-    if not all(_IDENTIFIER.fullmatch(part) for part in parts):
-        raise TemplateRuntimeError(
-            f"{value!r} is not an SQL name: letters, digits, _ and $, at most 63, dots between"
-        )
-    return ".".join(f'"{part}"' for part in parts)
-
-
-@pass_context
-def join(context: Context, value: Any, d: Any = "", attribute: Any = None) -> Words:
-    """Return the items as texts, with a separator between."""
-    if attribute is not None:
-        value = FILTERS["map"](context, value, attribute=attribute)
-    words: list[Words] = []
-    for item in value:
-        words += (word(d), word(item)) if words else (word(item),)
-    return joined(words)
-
-
-@pass_context
-def attr(context: Context, value: Any, name: str) -> Any:
-    """Return what stands under a name."""
-    return context.environment.getattr(value, name)
-
-
-@pass_context
-def groupby(context: Context, value: Any, *given: Any, **named: Any) -> Any:
-    """Return the items in groups; a group of absent names is refused."""
-    groups = FILTERS["groupby"](context.environment, value, *given, **named)
-    for group in groups:
-        settled(group[0])
-    return groups
-
-
-def fill(value: object, *given: Any, **named: Any) -> Words:
-    """Return a text with its `%` fields filled."""
-    return filled(word(value), named or given)
-
-
-@pass_context
-def total(context: Context, value: Any, attribute: Any = None, start: Any = 0) -> Any:
-    """Return the sum of numbers, or the lists put together."""
-    if attribute is not None:
-        value = FILTERS["map"](context, value, attribute=attribute)
-    for item in value:
-        start = added(start, item)
-    return start
-
-
-def urlencode(value: Any) -> str:
-    """Return a text, or the names and values of a map, quoted for a URL."""
-    quote = FILTERS["urlencode"]
-    if isinstance(value, Mapping):
-        value = value.items()
-    elif not isinstance(value, (list, tuple)):
-        return str(quote(word(value)))
-    return str(quote([(word(name), word(item)) for name, item in value]))
-
-
-def _listed(value: Any) -> list[object]:
-    return [settled(item) for item in value]
-
-
-def _same(value: object) -> object:
-    return value
-
-
-OURS: Mapping[str, Function] = {
-    "attr": attr,
-    "b64decode": b64decode,
-    "b64encode": b64encode,
-    "format": fill,
-    "fromjson": read_json,
-    "groupby": groupby,
-    "ident": ident,
-    "join": join,
-    "list": _listed,
-    "safe": _same,
-    "string": word,
-    "sum": total,
-    "tojson": tojson,
-    "urlencode": urlencode,
-}
+_COMPARING = _names("!= < <= == > >= eq equalto ge greaterthan gt le lessthan lt ne")
 _NOT_OURS = frozenset({"pprint"})  # writes values as Python does
 
 
@@ -300,7 +251,7 @@ def all_filters() -> dict[str, Function]:
     """Return every filter by name."""
     return {
         name: guarded_filter(name, function)
-        for name, function in {**FILTERS, **OURS}.items()
+        for name, function in {**FILTERS, **ORDERING, **OURS}.items()
         if name not in _NOT_OURS
     }
 
@@ -308,23 +259,16 @@ def all_filters() -> dict[str, Function]:
 def all_tests() -> dict[str, Function]:
     """Return every test by name."""
     stock: Mapping[str, Any] = TESTS
-    return {name: guarded_test(name, function) for name, function in stock.items()}
+    asked = {name: guarded_test(name, ask) for name, ask in {**stock, **_OWN_TESTS}.items()}
+    return asked | {name: guarded_comparison(name, stock[name]) for name in _COMPARING}
 
 
 __all__ = [
     "OURS",
     "all_filters",
     "all_tests",
-    "attr",
-    "b64decode",
-    "b64encode",
-    "fill",
-    "groupby",
+    "guarded_comparison",
     "guarded_filter",
     "guarded_test",
-    "ident",
-    "join",
-    "tojson",
-    "total",
-    "urlencode",
+    "paying",
 ]

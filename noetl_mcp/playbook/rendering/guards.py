@@ -3,16 +3,19 @@
 Counts work instead of time, so that the same template and values always end the same way.
 """
 
+from typing import Any
+
 from jinja2 import TemplateRuntimeError
 
 SOURCE_LIMIT = 1024 * 1024  # characters of one template
+CODE_LIMIT = 50_000  # characters of one template inside its tags, quoted texts left out
 PLACE_LIMIT = 10_000  # tags in one template
 TEXT_LIMIT = 16 * 1024 * 1024  # characters of one rendered text
 ITEM_LIMIT = 1_000_000  # items of one list made by an operator
 WIDTH_LIMIT = 10_000  # columns asked for by padding
-BIT_LIMIT = 10_000  # size of a whole number made by an operator
+BIT_LIMIT = 10_000  # size of a whole number that a template makes
 DEPTH_LIMIT = 200  # nesting of a value
-STEP_LIMIT = 1_000_000  # loop rounds, calls and items looked at in one render
+STEP_LIMIT = 1_000_000  # work of one render; a step takes about a millionth of a second
 NESTED_LIMIT = 8  # templates rendered inside templates
 HEAVY_LIMIT = 256 * 1024  # characters for filters that are slow on long texts
 
@@ -22,12 +25,13 @@ class TooMuch(TemplateRuntimeError):
 
 
 class Budget:
-    """What is left of the work that one render may do."""
+    """What is left of the work that one render may do, and the templates that it has made."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "made")
 
     def __init__(self, left: int = STEP_LIMIT) -> None:
         self.left = left
+        self.made: dict[str, Any] = {}
 
     def spend(self, steps: int) -> None:
         """Take some steps, or refuse."""
@@ -37,10 +41,18 @@ class Budget:
 
 
 def weight(value: object) -> int:
-    """Say how many steps it takes to look at a value once."""
+    """Say how many steps it takes to copy a value, or to look at each of its items once."""
     if isinstance(value, str):
-        return len(value) >> 13
+        return len(value) >> 10
     return len(value) if isinstance(value, (list, tuple, dict, range)) else 0
+
+
+def searching(text: str, part: object, *, backwards: bool = False) -> int:
+    """Say how many steps it may take to search a text: short and backward searches are naive."""
+    size = len(text)
+    tries = min(len(part), size) if isinstance(part, str) else 1
+    is_naive = backwards or size < 30_000
+    return (size >> 8) + (size * tries >> 10 if is_naive else 0)
 
 
 def within(amount: float, limit: int, what: str) -> None:
@@ -56,6 +68,7 @@ def fits(length: float) -> None:
 
 __all__ = [
     "BIT_LIMIT",
+    "CODE_LIMIT",
     "DEPTH_LIMIT",
     "HEAVY_LIMIT",
     "ITEM_LIMIT",
@@ -68,6 +81,7 @@ __all__ = [
     "Budget",
     "TooMuch",
     "fits",
+    "searching",
     "weight",
     "within",
 ]

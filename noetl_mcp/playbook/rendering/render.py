@@ -16,22 +16,33 @@ from typing import Any, Literal
 from jinja2 import Template, TemplateRuntimeError, TemplateSyntaxError, nodes, pass_context
 from jinja2.utils import missing
 
+from noetl_mcp.playbook.rendering.code import Code
+from noetl_mcp.playbook.rendering.costs import charge
 from noetl_mcp.playbook.rendering.filters import guarded_filter
 from noetl_mcp.playbook.rendering.guards import NESTED_LIMIT, Budget, TooMuch
 from noetl_mcp.playbook.rendering.methods import FAULTS
-from noetl_mcp.playbook.rendering.sandbox import ROUNDS, Code, Sandbox, Scope
-from noetl_mcp.playbook.rendering.secret import MASK, Secret, shown
+from noetl_mcp.playbook.rendering.sandbox import Sandbox, Scope
+from noetl_mcp.playbook.rendering.secret import MASK, Secret, atoms_of, changed, shown
 from noetl_mcp.playbook.rendering.spelling import dotted, prepare, sections, spelled
-from noetl_mcp.playbook.rendering.syntax import Step, builds, lone_expression, path_of, read
+from noetl_mcp.playbook.rendering.syntax import (
+    Step,
+    builds,
+    code_in,
+    lone_expression,
+    path_of,
+    read,
+)
 from noetl_mcp.playbook.rendering.views import View, bare
 from noetl_mcp.playbook.rendering.wording import PLAIN, Words, settled, word
 from noetl_mcp.playbook.values import is_template
 
 _FILE = "<template>"
+_LONGEST_REASON = 1_000
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _FAULTS = (*FAULTS, MemoryError)
 _THROUGH = {"text": None, "value": "settled", "made": "checked"}
 
+Makes = Callable[[str], "Renderer"]
 Gives = Literal["text", "path", "value", "made"]
 
 
@@ -176,10 +187,7 @@ class _Compiled(Renderer):
 
 def _compiled(environment: Sandbox, tree: nodes.Template, code: Code) -> Template:
     try:
-        for loop in tree.find_all(nodes.For):
-            loop.iter = nodes.Filter(
-                loop.iter, ROUNDS, [], [], None, None, lineno=loop.lineno, environment=environment
-            )
+        charge(tree, environment)
         code.visit(tree)
         program = compile(code.written(), _FILE, "exec")
     except (SyntaxError, RecursionError, MemoryError):
@@ -195,8 +203,9 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "the template asks for too much memory"
     if isinstance(error, KeyError):
-        return f"there is no {error}"
-    return str(error) or type(error).__name__
+        return "there is no such key"
+    reason = str(error) or type(error).__name__
+    return reason if len(reason) <= _LONGEST_REASON else reason[: _LONGEST_REASON - 1] + "…"
 
 
 def _shortened(text: str) -> str:
@@ -253,23 +262,33 @@ def render(context: Scope, template: object, *given: Mapping[str, object], **nam
 
 
 def _rendered(context: Scope, template: object, names: Mapping[str, object]) -> object:
+    context.budget.spend(1)
     if isinstance(template, list):
         return [_rendered(context, item, names) for item in template]
     if isinstance(template, Mapping):
         return {key: _rendered(context, item, names) for key, item in template.items()}
     if isinstance(template, Secret):
         return _rendered_secretly(context, template, names)
-    return _text(context, compile_text(template), names) if isinstance(template, str) else template
+    return _text(context, template, names) if isinstance(template, str) else template
 
 
-def _text(context: Scope, renderer: Renderer, names: Mapping[str, object]) -> Words:
-    context.budget.spend(1 + len(renderer.text) // 256)
-    return word(renderer.inside(names, context.budget, context.depth + 1))
+def _text(
+    context: Scope, text: str, names: Mapping[str, object], make: Makes = compile_text
+) -> Words:
+    """Render a text inside another; to make it ready is paid for once."""
+    budget = context.budget
+    renderer = budget.made.get(text)
+    if renderer is None:
+        budget.spend(8 if not is_template(text) else 500 + 20 * code_in(text) + (len(text) >> 4))
+        renderer = budget.made[text] = make(text)
+    budget.spend(4)
+    return word(renderer.inside(names, budget, context.depth + 1), budget)
 
 
 def _rendered_secretly(context: Scope, template: Secret, names: Mapping[str, object]) -> Secret:
     try:
-        return Secret(shown(_text(context, _made(template.reveal()), names)))
+        text = _text(context, template.reveal(), names, _made)
+        return changed(shown(text), atoms_of(template, text))
     except (RenderError, TemplateSyntaxError):
         failed = f"a secret template cannot be rendered: {MASK}"
     raise TemplateRuntimeError(failed)

@@ -4,12 +4,11 @@ Refuses attributes that Python has but JSON has not, calls of anything a templat
 and runaway operators. Knows nothing of caching and of how errors are told.
 """
 
-from collections.abc import Iterator, Mapping
-from io import StringIO
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from jinja2 import TemplateRuntimeError, Undefined, nodes, pass_context
-from jinja2.compiler import CodeGenerator, Frame
+from jinja2 import TemplateRuntimeError, Undefined, pass_context
 from jinja2.nodes import EvalContext
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
@@ -17,15 +16,32 @@ from jinja2.utils import Cycler, Joiner, Namespace, missing
 
 from noetl_mcp.playbook.rendering.absent import Absent
 from noetl_mcp.playbook.rendering.arithmetic import OPERATORS
-from noetl_mcp.playbook.rendering.filters import all_filters, all_tests
-from noetl_mcp.playbook.rendering.guards import Budget, weight
-from noetl_mcp.playbook.rendering.methods import attribute_of, may_be_called, method_of_map
-from noetl_mcp.playbook.rendering.secret import Secret, shown
-from noetl_mcp.playbook.rendering.spelling import spelled
-from noetl_mcp.playbook.rendering.views import ITSELF, View, bare
-from noetl_mcp.playbook.rendering.wording import Words, checked, handed, joined, settled, word
+from noetl_mcp.playbook.rendering.costs import ROUNDS, WORK
+from noetl_mcp.playbook.rendering.filters import all_filters, all_tests, paying
+from noetl_mcp.playbook.rendering.guards import Budget, searching, weight
+from noetl_mcp.playbook.rendering.methods import (
+    Bound,
+    attribute_of,
+    calling,
+    may_be_called,
+    method_of_map,
+    refuse_as_key,
+)
+from noetl_mcp.playbook.rendering.secret import Secret, refuse
+from noetl_mcp.playbook.rendering.survey import SCALARS, comparing, hashing, looking
+from noetl_mcp.playbook.rendering.views import ITSELF, Items, View, bare
+from noetl_mcp.playbook.rendering.wording import (
+    PLAIN,
+    Words,
+    checked,
+    handed,
+    joined,
+    settled,
+    word,
+)
 
-ROUNDS = " rounds"  # a filter no template can name; loops run through it
+_NUMBERS = frozenset({int, float})
+_LONG = 4096  # characters that are worth counting
 
 
 class Scope(Context):
@@ -64,9 +80,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset(OPERATORS)
     context_class = Scope
     bare = staticmethod(bare)
-    word = staticmethod(word)
-    settled = staticmethod(settled)
-    checked = staticmethod(checked)
+    operator = operator
     concat = staticmethod(joined)  # type: ignore[assignment] # a secret may come out
 
     def __init__(self) -> None:
@@ -80,7 +94,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         )
         self.eval_ctx = EvalContext(self)
         self.filters.clear()
-        self.filters.update({**all_filters(), ROUNDS: rounds})
+        self.filters.update({**all_filters(), ROUNDS: rounds, WORK: work})
         self.tests.clear()
         self.tests.update(all_tests())
         self.globals: dict[str, Any] = {
@@ -135,9 +149,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 return part.further(path) if part is value and isinstance(part, Absent) else part
         if isinstance(key, str) and not isinstance(value, Mapping):
             return self.attribute(value, key, path)
-        hidden = isinstance(key, Secret)
+        if isinstance(key, (Secret, tuple)):
+            refuse_as_key(key)
+            return Absent(obj=value, name=key, path=path)
         try:
-            return value[shown(key) if hidden else key]
+            return value[key]
         except (LookupError, TypeError):
             if isinstance(key, slice):
                 raise
@@ -145,43 +161,109 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Look up an attribute for Jinja's own filters."""
-        return self.attribute(obj, str(attribute), str(attribute))
+        return self.attribute(obj, _name(attribute), _name(attribute))
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Look up an item for Jinja's own filters."""
-        return self.item(obj, argument, str(argument))
+        return self.item(obj, argument, _name(argument))
+
+    def word(self, context: Scope, value: Any) -> Words:
+        """Return the text of what is printed."""
+        if value.__class__ is str:
+            if len(value) > _LONG:
+                context.budget.spend(len(value) >> 11)
+            return value
+        return word(value, context.budget)
+
+    def settled(self, context: Scope, value: Any) -> object:
+        """Return the value that leaves an expression."""
+        return value if value.__class__ in PLAIN else settled(value, context.budget)
+
+    def checked(self, context: Scope, value: Any) -> object:
+        """Return the value that leaves an expression, which built it."""
+        return checked(value, context.budget)
+
+    def sliced(self, context: Scope, value: Any, part: slice, path: str) -> Any:
+        """Return `value[start:stop:step]`."""
+        found = self.item(value, part, path)
+        context.budget.spend(weight(found))
+        return found
+
+    def compare(self, context: Scope, ask: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        """Return what a comparison of two values gives."""
+        if left.__class__ not in SCALARS or right.__class__ not in SCALARS or left.__class__ is str:
+            comparing(left, right, context.budget)
+        return ask(left, right)
 
     def contains(self, context: Scope, item: Any, container: Any) -> bool:
         """Return `item in container`."""
         for part in (item, container):
             if isinstance(part, Undefined):
                 part._fail_with_undefined_error()
-        context.budget.spend(0 if container.__class__ is dict else weight(container))
-        if isinstance(item, Secret) and isinstance(container, str):
-            item = shown(item)
+        if container.__class__ is list and item.__class__ in SCALARS:
+            looking(item, container, context.budget)
+            return item in container
+        if isinstance(container, Iterator):
+            container = settled(container, context.budget)
+        if isinstance(container, Items):
+            container = container.results
+        if isinstance(container, str):
+            if isinstance(item, Secret):
+                refuse("a secret cannot be looked for in a text: that would tell it")
+            context.budget.spend(searching(container, item))
+        elif isinstance(container, (list, tuple, range)):
+            looking(item, container, context.budget)
+        else:
+            hashing(item, context.budget)
         return item in container
 
     def chained(self, context: Scope, parts: tuple[object, ...]) -> Words:
         """Return `a ~ b`."""
-        text = joined(parts)
-        context.budget.spend(len(text) >> 13)
+        text = joined(parts, context.budget)
+        context.budget.spend(len(text) >> 10)
         return text
+
+    def call_filter(
+        self,
+        name: Any,
+        value: Any,
+        args: Any = (),
+        kwargs: Any = None,
+        context: Any = None,
+        eval_ctx: Any = None,
+    ) -> Any:
+        """Call a filter for one of Jinja's own, which was told its name."""
+        return _named("filter", name, self.filters)(context, value, *args, **(kwargs or {}))
+
+    def call_test(
+        self,
+        name: Any,
+        value: Any,
+        args: Any = (),
+        kwargs: Any = None,
+        context: Any = None,
+        eval_ctx: Any = None,
+    ) -> Any:
+        """Call a test for one of Jinja's filters, which was told its name."""
+        return _named("test", name, self.tests)(context, value, *args, **(kwargs or {}))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Run one of the operators that could run away."""
         for part in (left, right):
             if isinstance(part, Undefined):
                 part._fail_with_undefined_error()
-        done = OPERATORS[operator](left, right)
-        context.budget.spend(weight(done))  # type: ignore[attr-defined] # ours has one
+        budget: Budget = context.budget  # type: ignore[attr-defined] # ours has one
+        done = OPERATORS[operator](left, right, budget)
+        if done.__class__ not in _NUMBERS:
+            budget.spend(weight(done))
         return done
 
     def call(self, context: Context, function: Any, /, *given: Any, **named: Any) -> Any:
         """Call what a template may call."""
         named.pop("_loop_vars", None)
         named.pop("_block_vars", None)
-        work = 1 + sum(weight(value) for value in (*given, *named.values()))
-        context.budget.spend(work)  # type: ignore[attr-defined] # ours has one
+        budget: Budget = context.budget  # type: ignore[attr-defined]
+        budget.spend(1 + ((len(given) + len(named)) >> 1))
         if isinstance(function, Absent):
             method = method_of_map(function.owner, function.name)
             function = method or function._fail_with_undefined_error()
@@ -189,159 +271,43 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateRuntimeError("only functions can be called, this is a value")
         if isinstance(function, Macro):
             return function(*given, **named)
-        named = {key: handed(value) for key, value in named.items()}
-        return function(*(handed(value) for value in given), **named)
+        budget.spend(sum(weight(value) for value in (*given, *named.values())))
+        named = {key: handed(value, budget) for key, value in named.items()}
+        given = tuple(handed(value, budget) for value in given)
+        if isinstance(function, Bound):
+            return function.on_budget(budget, given, named)
+        calling(function, given, budget)
+        return function(*given, **named)
 
 
 @pass_context
-def rounds(context: Scope, values: Any) -> Any:
-    """Return what a loop runs over, counting its rounds."""
+def rounds(context: Scope, values: Any, steps: int) -> Any:
+    """Return what a loop runs over, paying for its rounds."""
     if isinstance(values, Iterator):
-        return _counted(context.budget, values)
-    context.budget.spend(len(values) if hasattr(values, "__len__") else 0)
+        return paying(context.budget, values, steps)
+    context.budget.spend(steps * len(values) if hasattr(values, "__len__") else 0)
     return values
 
 
-def _counted(budget: Budget, values: Iterator[Any]) -> Iterator[Any]:
-    for value in values:
-        budget.spend(1)
-        yield value
+@pass_context
+def work(context: Scope, nothing: None, steps: int) -> None:
+    """Pay for one pass through a function."""
+    context.budget.spend(steps)
 
 
-class Code(CodeGenerator):
-    """Writes code that keeps native values, covers secrets and knows the paths of names."""
-
-    def __init__(self, environment: Sandbox, native: str | None) -> None:
-        super().__init__(environment, None, None, optimized=False)
-        self.native = native  # what a lone expression goes through, instead of `word`
-        self.places: list[int] = []  # the line of code of each `{{ }}`, in order
-        self.is_inside = False  # of a path, whose beginning may be a view
-        self.stream: StringIO = StringIO()
-
-    def written(self) -> str:
-        """Return the program."""
-        return self.stream.getvalue()
-
-    def visit_Output(self, node: nodes.Output, frame: Frame) -> None:
-        """Write each piece on a line of its own."""
-        for child in node.nodes:
-            self.start_write(frame, child)
-            if isinstance(child, nodes.TemplateData):
-                self.write(repr(child.data))
-            else:
-                self.places.append(self.code_lineno)
-                self._through(self.native or "word", child, frame)
-            self.end_write(frame)
-
-    def _through(self, function: str, node: nodes.Expr, frame: Frame) -> None:
-        self.write(f"environment.{function}(")
-        self.visit(node, frame)
-        self.write(")")
-
-    def visit_Name(self, node: nodes.Name, frame: Frame) -> None:
-        """Read a name; what has names around it is only looked into by a path."""
-        is_whole = node.ctx == "load" and not self.is_inside
-        self.write("environment.bare(" if is_whole else "")
-        super().visit_Name(node, frame)
-        self.write(")" if is_whole else "")
-
-    def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:
-        """Look up by our rules, telling the path."""
-        is_whole = self._begin(node, "attribute", frame)
-        self.write(f", {node.attr!r}, {spelled(node)!r})" + ")" * is_whole)
-
-    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:
-        """Look up by our rules, slices too."""
-        is_whole = self._begin(node, "item", frame)
-        self.write(", ")
-        if isinstance(node.arg, nodes.Slice):
-            self._slice(node.arg, frame)
-        else:
-            self.visit(node.arg, frame)
-        self.write(f", {spelled(node)!r})" + ")" * is_whole)
-
-    def _begin(self, node: nodes.Getattr | nodes.Getitem, function: str, frame: Frame) -> bool:
-        """Write a lookup up to its key; say whether it ends a path."""
-        is_whole = not self.is_inside
-        self.write("environment.bare(" * is_whole + f"environment.{function}(")
-        self.is_inside = isinstance(node.node, (nodes.Name, nodes.Getattr, nodes.Getitem))
-        self.visit(node.node, frame)
-        self.is_inside = False
-        return is_whole
-
-    def _slice(self, node: nodes.Slice, frame: Frame) -> None:
-        self.write("slice(")
-        for part in (node.start, node.stop, node.step):
-            if part is None:
-                self.write("None, ")
-            else:
-                self.visit(part, frame)
-                self.write(", ")
-        self.write(")")
-
-    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:
-        """Settle each item, unless this is what a value is assigned to."""
-        if node.ctx == "store":
-            super().visit_Tuple(node, frame)
-            return
-        self._items("(", node.items, ",)" if node.items else ")", frame)
-
-    def visit_List(self, node: nodes.List, frame: Frame) -> None:
-        """Settle each item."""
-        self._items("[", node.items, "]", frame)
-
-    def _items(self, begin: str, items: list[nodes.Expr], end: str, frame: Frame) -> None:
-        self.write(begin)
-        for number, item in enumerate(items):
-            self.write(", " if number else "")
-            self._through("settled", item, frame)
-        self.write(end)
-
-    def visit_Pair(self, node: nodes.Pair, frame: Frame) -> None:
-        """Settle key and value."""
-        self._through("settled", node.key, frame)
-        self.write(": ")
-        self._through("settled", node.value, frame)
-
-    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:
-        """Write the pairs."""
-        self.write("{")
-        for pair in node.items:
-            self.visit(pair, frame)
-            self.write(", ")
-        self.write("}")
-
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
-        """Join as the text of a template is joined."""
-        self.write("environment.chained(context, (")
-        for part in node.nodes:
-            self.visit(part, frame)
-            self.write(", ")
-        self.write("))")
-
-    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:
-        """Let `in` look into secrets."""
-        if len(node.ops) != 1 or node.ops[0].op not in ("in", "notin"):
-            super().visit_Compare(node, frame)
-            return
-        self.write("(not " if node.ops[0].op == "notin" else "(")
-        self.write("environment.contains(context, ")
-        self.visit(node.expr, frame)
-        self.write(", ")
-        self.visit(node.ops[0].expr, frame)
-        self.write("))")
-
-    def visit_CondExpr(self, node: nodes.CondExpr, frame: Frame) -> None:
-        """Make a false condition without `else` an error, as any missing value."""
-        if node.expr2 is not None:
-            super().visit_CondExpr(node, frame)
-            return
-        soft = frame.soft()
-        self.write("(")
-        self.visit(node.expr1, soft)
-        self.write(" if ")
-        self.visit(node.test, soft)
-        self.write(" else undefined('the condition is false and there is no else'))")
+def _name(part: object) -> str:
+    if part.__class__ is str:
+        return part
+    return str(part) if isinstance(part, (str, int)) else "(…)"
 
 
-__all__ = ["ROUNDS", "Code", "Sandbox", "Scope", "rounds"]
+def _named(kind: str, name: object, known: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a filter or a test by a name that a template may say."""
+    found: Callable[..., Any] | None = known.get(name) if isinstance(name, str) else None
+    if found is None or name in (ROUNDS, WORK):
+        said = f" named '{name[:100]}'" if isinstance(name, str) else " for this: a name is needed"
+        raise TemplateRuntimeError(f"no {kind}{said}")
+    return found
+
+
+__all__ = ["Sandbox", "Scope", "rounds", "work"]

@@ -4,17 +4,19 @@ Refuses tags that reach for other templates, unknown filters and tests, and what
 """
 
 import math
+import re
 from difflib import get_close_matches
 
 from jinja2 import Environment, TemplateAssertionError, TemplateSyntaxError, nodes
 
-from noetl_mcp.playbook.rendering.guards import PLACE_LIMIT, SOURCE_LIMIT
+from noetl_mcp.playbook.rendering.guards import CODE_LIMIT, PLACE_LIMIT, SOURCE_LIMIT
 from noetl_mcp.playbook.rendering.spelling import (
     keep_returns,
     name_bare_keys,
     name_moments,
     prepare,
     restore_returns,
+    sections,
 )
 
 Step = nodes.Getattr | nodes.Getitem
@@ -33,7 +35,9 @@ _BUILDING = (
     nodes.Mul,
     nodes.Call,
 )
-_PAIRING = frozenset({"dictsort", "groupby", "items", "map"})  # these may give pairs
+_PAIRING = frozenset({"batch", "dictsort", "groupby", "items", "map", "slice"})
+"""These may give pairs, or the same value many times."""
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\"""", re.DOTALL)
 
 
 def read(environment: Environment, text: str) -> nodes.Template:
@@ -59,6 +63,16 @@ def _refuse_large(text: str) -> None:
         raise TemplateSyntaxError(f"the template is longer than {SOURCE_LIMIT:,} characters", 1)
     if text.count("{{") + text.count("{%") > PLACE_LIMIT:
         raise TemplateSyntaxError(f"the template has more than {PLACE_LIMIT:,} tags", 1)
+    if len(text) > CODE_LIMIT and code_in(text) > CODE_LIMIT:
+        raise TemplateSyntaxError(
+            f"the template has more than {CODE_LIMIT:,} characters of code", 1
+        )
+
+
+def code_in(text: str) -> int:
+    """Count the characters inside the tags of a template, without those of quoted texts."""
+    tags = (text[start:end] for start, end in sections(text))
+    return sum(len(_QUOTED.sub("''", tag)) for tag in tags)
 
 
 def _refuse_tags(tree: nodes.Template) -> None:
@@ -115,4 +129,4 @@ def builds(node: nodes.Expr) -> bool:
     return any(one.name in _PAIRING for one in filters or node.find_all(nodes.Filter))
 
 
-__all__ = ["Step", "builds", "lone_expression", "path_of", "read"]
+__all__ = ["Step", "builds", "code_in", "lone_expression", "path_of", "read"]

@@ -3,7 +3,7 @@
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable, Iterable
 
-from noetl_mcp.playbook.rendering.secret import MASK
+from noetl_mcp.playbook.rendering.secret import MASK, beginning_at_end
 
 LONGEST_LINE = 16_384
 _decoder = getincrementaldecoder("utf-8")
@@ -35,14 +35,17 @@ class Output:
         kept = data[: self._left]
         self._left -= len(kept)
         self._dropped += len(data) - len(kept)
-        stream = self._open.setdefault(name, _Stream())
+        stream = self._open.setdefault(name, _Stream(self._secrets))
         for line in stream.lines(kept):
             self._say(line, name)
 
     def close(self) -> None:
         """Log what has no line end, and how much was dropped."""
         for name, stream in self._open.items():
-            if rest := stream.rest():
+            rest = stream.rest()
+            if self._dropped and (left := beginning_at_end(rest, self._secrets)):
+                rest = rest[:-left] + MASK
+            if rest:
                 self._say(rest, name)
         if self._dropped:
             self._log(f"… {self._dropped:,} more bytes were printed and dropped", "stderr")
@@ -54,17 +57,19 @@ class Output:
 class _Stream:
     """One stream, decoded; bytes that are no text are shown as such."""
 
-    __slots__ = ("_decoder", "_rest")
+    __slots__ = ("_decoder", "_rest", "_secrets")
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets = secrets
         self._decoder: IncrementalDecoder = _decoder("replace")
         self._rest = ""
 
     def lines(self, data: bytes) -> list[str]:
         *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
         if len(self._rest) > LONGEST_LINE:
-            lines.append(self._rest)
-            self._rest = ""
+            kept = len(self._rest) - beginning_at_end(self._rest, self._secrets)
+            lines.append(self._rest[:kept])
+            self._rest = self._rest[kept:]
         return [line.removesuffix("\r") for line in lines]
 
     def rest(self) -> str:

@@ -3,7 +3,7 @@
 Imports none of the user's code and runs none of it in this process; it only asks others to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from signal import SIGABRT, SIGBUS, SIGSEGV, Signals
@@ -59,7 +59,7 @@ class Python:
         output = Output(
             lambda text, stream: call.around.log(text, stream=stream),
             call.settings.max_output_bytes,
-            order.secrets,
+            (*order.secrets, *_known_around(call)),
         )
         try:
             answer = await _asked(interpreter, call, order, output)
@@ -80,6 +80,12 @@ class Python:
             most_result_bytes=self._habits.most_result_bytes,
             secrets=secrets,
         )
+
+
+def _known_around(call: Call) -> Iterable[str]:
+    """Return the secrets that are masked around a call: no line may be cut within one."""
+    mask = getattr(call.around, "mask", None)
+    return () if mask is None else tuple(mask.secrets)
 
 
 async def _asked(interpreter: Interpreter, call: Call, order: Order, output: Output) -> Frame:

@@ -1,0 +1,14 @@
+"""The numbers under which the log keeps what happens to steps."""
+
+
+class Kind:
+    """The numbers of events."""
+
+    STARTED, ACTION_STARTED, ACTION_COMPLETED, ACTION_ERROR, RETRY = 10, 11, 12, 13, 14
+    COMPLETED, FAILED, SKIPPED, CANCELLED, PARKED, RESUMED, IN_DOUBT = 15, 16, 17, 18, 19, 20, 21
+    DEAD, LEASE_LOST, ITERATION, LOOP_COMPLETED, REFUSED = 23, 24, 25, 26, 27
+    APPROVAL_REQUESTED, APPROVAL_GIVEN, SAVED, LOG = 28, 29, 30, 35
+    TOOL_CALLED, TOOL_ANSWERED, MODEL_CALLED, MODEL_ANSWERED = 31, 32, 33, 34
+
+
+__all__ = ["Kind"]
