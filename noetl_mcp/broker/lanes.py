@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from noetl_mcp.queue.pools import queue_name
+from noetl_mcp.broker.refusals import NotAllowed
+from noetl_mcp.queue.pools import aside, queue_name
 
 WRITES, ARMED_LATER, CHECKED, IDEMPOTENT = 1, 2, 3, 4
+ASIDE = -10_000
+"""The priority of executions that nobody but their starter may work on; people cannot give it."""
 _COMPUTING = frozenset({"python", "duckdb", "save.duckdb", "save.python", "floorplan"})
 
 
@@ -24,6 +27,8 @@ class Lane:
 
     def moved(self, priority: int) -> "Lane":
         """Return the lane of an execution with a priority of its own."""
+        if priority == ASIDE:
+            return replace(self, pool=aside(self.pool))
         return replace(self, rank=self.rank - priority) if priority else self
 
     @property
@@ -32,13 +37,24 @@ class Lane:
         return f"={'+'.join(self.limits)}@{self.pool}" if self.limits else self.pool
 
 
-def lane_of(step: Mapping[str, Any], plan: Mapping[str, Any], *, writes: bool) -> Lane:
-    """Return the lane of a step of a plan."""
+def demand_open(execution_id: int, priority: int) -> None:
+    """Refuse to begin anew what nobody but its starter may work on."""
+    if priority == ASIDE:
+        raise NotAllowed(
+            f"execution {execution_id} belongs to a cassette: only the 'run' that recorded it or"
+            " played it back could work on it; start the playbook anew with 'run'"
+        )
+
+
+def lane_of(
+    step: Mapping[str, Any], plan: Mapping[str, Any], *, writes: bool, computes: bool = False
+) -> Lane:
+    """Return the lane of a step of a plan; a type that is not built in says whether it computes."""
     said = step.get("pool")
     pool = queue_name(
         said if isinstance(said, str) else "",
         plan["format"],
-        computes=step["type"] in _COMPUTING,
+        computes=computes or step["type"] in _COMPUTING,
     )
     names, maxes = _limits(step, plan["options"])
     priority = step.get("priority", 0)
@@ -73,9 +89,11 @@ def _limits(
 
 __all__ = [
     "ARMED_LATER",
+    "ASIDE",
     "CHECKED",
     "IDEMPOTENT",
     "WRITES",
     "Lane",
+    "demand_open",
     "lane_of",
 ]

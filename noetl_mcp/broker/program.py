@@ -161,7 +161,7 @@ class Program:
         arrays: Mapping[str, Any],
         specs: Mapping[str, TaskSpec],
     ) -> Node:
-        writes = bool(step.get("writes"))
+        writes, spec = bool(step.get("writes")), specs.get(step["type"])
         trees = {
             key: Tree(step[key], self.renderers, key)
             for key in (
@@ -188,14 +188,16 @@ class Program:
             bool(step.get("hidden")),
             writes,
             step,
-            specs.get(step["type"]),
+            spec,
             arrays["join"][idx],
             arrays["waits"][idx],
             step.get("within"),
             settings=Tree(step["settings"], self.renderers) if "settings" in step else None,
             input=Tree(step["input"], self.renderers, "input") if "input" in step else None,
             care=trees,
-            lane=lane_of(step, self.plan, writes=writes),
+            lane=lane_of(
+                step, self.plan, writes=writes, computes=spec is not None and spec.computes
+            ),
             bare=step["type"] in ("router", "sequence"),
             relaxed=self.plan["options"].get("durability") == "relaxed" and not writes,
         )

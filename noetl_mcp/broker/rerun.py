@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from noetl_mcp.broker.desk import By, Desk
+from noetl_mcp.broker.lanes import demand_open
 from noetl_mcp.broker.starts import Starts
 from noetl_mcp.compiler.payload import set_value, with_values
 from noetl_mcp.queue.encode import decode
@@ -24,6 +25,7 @@ def rerun(
     fit the playbook.
     """
     context = desk.context(execution_id)
+    demand_open(execution_id, context.priority)
     program = desk.program(context.plan)
     inputs = program.plan["inputs"]
     given = decode(desk.records.whole(context.payload)) if context.payload else {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from noetl_mcp.broker.desk import By, Desk
+from noetl_mcp.broker.lanes import demand_open
 from noetl_mcp.broker.operate import SQL as OPERATE
 from noetl_mcp.broker.operate import fill
 from noetl_mcp.broker.past import past_of
@@ -80,6 +81,7 @@ def retry(
 
 def _retry(desk: Desk, execution_id: int, wish: _Wish) -> Retried:
     context = desk.context(execution_id)
+    demand_open(execution_id, context.priority)
     _demand_over(desk, execution_id)
     context = desk.context(execution_id)
     program = desk.program(context.plan)

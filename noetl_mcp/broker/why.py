@@ -20,7 +20,7 @@ from noetl_mcp.broker.typed import typed
 from noetl_mcp.database import statements
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import WIDTH, Halt, State, Status
-from noetl_mcp.queue.pools import FIRST_FORM, form_of, pool_of, pools_of
+from noetl_mcp.queue.pools import ASIDE_POOL, FIRST_FORM, form_of, pool_of, pools_of
 
 SQL = statements(__file__, "why.sql")
 MOST = 200
@@ -310,6 +310,12 @@ def _for_worker(look: _Look, step: _Step, done: str = "") -> Reason:
         form = form_of(pool)
         if form > FIRST_FORM and any(named in pools_of(one.pools) for one in look.workers):
             says = f"{done}waits for a newer worker: none that is up knows plans of form {form}"
+            return look.reason(step, "worker", says, pool=named, since=since)
+        if named == ASIDE_POOL:
+            says = (
+                f"{done}waits for the 'run' that recorded or played back this execution, and"
+                f" that is gone; end it with: {typed('cancel', look.id, '--force')}"
+            )
             return look.reason(step, "worker", says, pool=named, since=since)
         which = f"takes steps of pool '{named}'" if named else "is up"
         option = ("--pool", named) if named else ()

@@ -17,6 +17,7 @@ from noetl_mcp.worker.lives import Grace, Lives
 
 if TYPE_CHECKING:
     from noetl_mcp.assembly import Home
+    from noetl_mcp.worker.equipment import Equipment
 
 
 def cores() -> int:
@@ -46,13 +47,19 @@ async def working(
     grace: Grace | None = None,
     told: Callable[[str], None] = lambda text: None,
     hears: bool = True,
+    equipped: Callable[["Equipment"], "Equipment"] = lambda equipment: equipment,
 ) -> AsyncIterator[Lives]:
-    """Yield a worker at work in this process; at the end it is told to leave, and waited for."""
+    """Yield a worker at work in this process; at the end it is told to leave, and waited for.
+
+    `equipped` may change what it works with.
+    """
     with home.connect("worker starts") as connection:
         seal = Records(connection).seal()
     children = computing or max(2, cores())
     saved = home.settings.home / "saves.duckdb"
-    bench = Bench(folders=home.settings.files, children=children, saved=saved)
+    bench = Bench(
+        folders=home.settings.files, children=children, saved=saved, shell=home.settings.allow_shell
+    )
     terms = Terms(
         pools=queues(pools),
         only=only,
@@ -60,7 +67,7 @@ async def working(
         least_computing=FEW_QUEUED * children,
     )
     lives = Lives(
-        equipment(home, bench.task, terms=terms, seal=seal, name=name),
+        equipped(equipment(home, bench.task, terms=terms, seal=seal, name=name)),
         grace=grace or Grace(),
         told=told,
     )

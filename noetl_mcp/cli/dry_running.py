@@ -75,7 +75,7 @@ def _content(
 
 async def _rehearse(home: "Home | None", content: Mapping[str, Any], order: Order) -> Rehearsed:
     settings = home.settings if home is not None else Settings.load()
-    bench = Bench(folders=settings.files)
+    bench = Bench(folders=settings.files, shell=settings.allow_shell)
     try:
         program = Program(content, known_tasks())
         payload = order.values(content["inputs"])

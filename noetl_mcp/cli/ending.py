@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,13 +25,23 @@ _MOST_ROWS = 60
 _LAST_LINES = 10
 
 
-def tell_end(home: "Home", execution_id: int, seen: Seen, *, as_json: bool) -> int:
-    """Tell how an execution ended, and return the exit code: 0 when it completed."""
+def tell_end(
+    home: "Home",
+    execution_id: int,
+    seen: Seen,
+    *,
+    as_json: bool,
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> int:
+    """Tell how an execution ended, and return the exit code: 0 when it completed.
+
+    `more` is printed with the rest of the JSON.
+    """
     with home.connect("run") as connection:
         if as_json:
             from noetl_mcp.broker.show import shown
 
-            _print_json(shown(connection, execution_id))
+            _print_json({**shown(connection, execution_id), **more})
         else:
             _tell(Progress(connection, execution_id), Records(connection), seen)
     return 0 if seen.standing.status == Status.COMPLETED else OPERATION_FAILED

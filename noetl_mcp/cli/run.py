@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from noetl_mcp.assembly import Home
+    from noetl_mcp.cli.cassettes import Deck
     from noetl_mcp.compiler.payload import Problem
     from noetl_mcp.compiler.plan import Plan
     from noetl_mcp.playbook.load import Loaded
     from noetl_mcp.starting import Order, Started
 
+_MOST_VERSION = 2**31 - 1
 _FILES = (".yaml", ".yml", ".json")
 
 
@@ -23,13 +25,17 @@ _FILES = (".yaml", ".yml", ".json")
 @click.argument("playbook", metavar="PATH|FILE")
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="A value; K:=JSON is JSON.")
 @click.option("--payload", metavar="FILE", help="Values in JSON or YAML; '-' is standard input.")
-@click.option("--version", type=click.IntRange(1), help="Which version of PATH; the latest else.")
+@click.option(
+    "--version", type=click.IntRange(1, _MOST_VERSION), help="Which version of PATH; latest else."
+)
 @click.option("--id", "key", metavar="KEY", help="The same key always gives the same execution.")
 @click.option("--dry-run", is_flag=True, help="Do what only reads, and send no write.")
 @click.option("--detach", is_flag=True, help="Start it and do not wait.")
 @click.option("--inline", is_flag=True, help="Work here, although workers are up.")
 @click.option("--priority", type=click.IntRange(-100, 100), default=0, help="Sooner when higher.")
 @click.option("--label", "labels", multiple=True, metavar="K=V", help="To find it by.")
+@click.option("--record-to", metavar="F", help="Write what it asks outside, and the answers, to F.")
+@click.option("--play-back", metavar="F", help="Take every answer from F, and send nothing.")
 @click.option("--on-end", metavar="URL", help="Call this address when it has ended.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def command(
@@ -43,26 +49,34 @@ def command(
     inline: bool,
     priority: int,
     labels: tuple[str, ...],
+    record_to: str | None,
+    play_back: str | None,
     on_end: str | None,
     as_json: bool,
 ) -> None:
     """Run a playbook: a file, which is submitted first, or a path in the catalog.
 
     Progress goes to standard error and the result to standard output. When no worker is up, the
-    work is done in this process. Exits with 1 when it is refused, fails or is cancelled.
+    work is done in this process. Exits with 1 when it is refused, fails or is cancelled, and when
+    a play back is not what was recorded.
     """
     loaded = _file(playbook, version)
     if playbook == "-" and payload == "-":
         raise click.UsageError("Standard input cannot give both the playbook and the payload.")
     _demand_one_way(dry_run, detach, inline)
+    deck = _deck(record_to, play_back, dry_run or detach or priority != 0, on_end)
     order = _order(sets, payload, key, priority, labels, on_end, as_json)
+    order = order if deck is None else deck.ordered(order)
     plan = _check(loaded, order, as_json) if loaded is not None else None
     if dry_run:
         from noetl_mcp.cli.dry_running import dry_run as try_it
 
         raise click.exceptions.Exit(try_it(plan, playbook, version, order, as_json=as_json))
     with opened_home() as home:
+        home = home if deck is None else deck.furnished(home)
         started = _start(home, loaded, playbook, version, order, as_json)
+        if deck is not None:
+            deck.begin(home, started, order)
         if not started.is_new:
             _tell_it_was_there(started)
         if detach:
@@ -70,7 +84,7 @@ def command(
             return
         from noetl_mcp.cli.waiting import wait_for
 
-        code = wait_for(home, started.id, as_json=as_json, inline=inline)
+        code = wait_for(home, started.id, as_json=as_json, inline=inline, deck=deck)
     raise click.exceptions.Exit(code)
 
 
@@ -85,6 +99,27 @@ def _demand_one_way(dry_run: bool, detach: bool, inline: bool) -> None:
             "--inline works here until it is done, and --detach leaves at once;"
             " leave one of the two out."
         )
+
+
+def _deck(
+    record_to: str | None, play_back: str | None, is_elsewhere: bool, on_end: str | None
+) -> "Deck | None":
+    """Return what the calls go through, if anything."""
+    if record_to is None and play_back is None:
+        return None
+    if record_to is not None and play_back is not None:
+        raise click.UsageError("--record-to asks outside, and --play-back does not; choose one.")
+    said = "--record-to" if record_to is not None else "--play-back"
+    if is_elsewhere:
+        raise click.UsageError(
+            f"{said} works on the execution here until it is over, so --dry-run, --detach and"
+            " --priority have no place beside it."
+        )
+    if play_back is not None and on_end is not None:
+        raise click.UsageError("--on-end calls an address, and --play-back calls nobody.")
+    from noetl_mcp.cli.cassettes import deck_of
+
+    return deck_of(record_to, play_back)
 
 
 def _tell_it_was_there(started: "Started") -> None:
@@ -113,10 +148,16 @@ def _order(
     on_end: str | None,
     as_json: bool,
 ) -> "Order":
+    from noetl_mcp.broker.givable import wrong_key, wrong_set
     from noetl_mcp.starting import Order
 
-    if key is not None and not key.strip():
-        raise click.UsageError("--id needs a key.")
+    wrong = wrong_key(key) if key is not None else None
+    if wrong is not None:
+        raise click.UsageError(f"--id: a key {wrong}.")
+    for one in sets:
+        wrong = wrong_set(one)
+        if wrong is not None:
+            raise click.UsageError(f"--set: '{one[:40]}…' {wrong}.")
     _demand_address(on_end)
     named: dict[str, str] = {}
     for label in labels:
@@ -139,11 +180,14 @@ def _demand_address(url: str | None) -> None:
 
 
 def _payload(source: str, as_json: bool) -> dict[str, Any]:
+    from noetl_mcp.cli.reading import demand_file
+    from noetl_mcp.compiler.fitting import MOST_BYTES
     from noetl_mcp.compiler.payload import WrongPayload, read_payload
 
+    demand_file(source)
     try:
         with click.open_file(source, encoding="utf-8") as file:
-            return read_payload(file.read())
+            return read_payload(file.read(MOST_BYTES + 1))
     except OSError as error:
         raise click.ClickException(f"cannot read '{source}': {error.strerror}") from None
     except UnicodeDecodeError:

@@ -19,10 +19,12 @@ from noetl_mcp.broker.typed import typed
 from noetl_mcp.cli.looking import Looking, Seen
 from noetl_mcp.cli.screen import Screen, screen
 from noetl_mcp.database import Error, NotReachable
+from noetl_mcp.queue.pools import ASIDE_POOL
 from noetl_mcp.worker.living import PASSING
 
 if TYPE_CHECKING:
     from noetl_mcp.assembly import Home
+    from noetl_mcp.cli.cassettes import Deck
     from noetl_mcp.worker.lives import Lives
 
 STOPPED = 130
@@ -34,13 +36,20 @@ _PATIENCE = 0.6
 """A worker's absence counts when it lasts so long: one may be starting again."""
 
 
-def wait_for(home: "Home", execution_id: int, *, as_json: bool, inline: bool = False) -> int:
+def wait_for(
+    home: "Home",
+    execution_id: int,
+    *,
+    as_json: bool,
+    inline: bool = False,
+    deck: "Deck | None" = None,
+) -> int:
     """Wait until an execution is over, tell how it ended, and return the exit code.
 
     Progress goes to standard error; standard output gets the result, or with `as_json` exactly what
     `show ID --json` prints. 0 when it completed, 1 when it failed or was cancelled, 130 when the
-    person stopped waiting. `inline` works here even when workers are up. Call it before there are
-    threads.
+    person stopped waiting. `inline` works here even when workers are up; with a `deck` nobody else
+    can. Call it before there are threads.
     """
     from noetl_mcp.cli.ending import tell_end
 
@@ -48,13 +57,19 @@ def wait_for(home: "Home", execution_id: int, *, as_json: bool, inline: bool = F
 
     def told(seen: Seen) -> int:
         shown.close()
-        return tell_end(home, execution_id, seen, as_json=as_json)
+        if deck is None:
+            return tell_end(home, execution_id, seen, as_json=as_json)
+        more = deck.ended(seen)
+        code = tell_end(home, execution_id, seen, as_json=as_json, more=more)
+        return deck.tell(code, as_json=as_json)
 
-    waiting = Waiting(home, execution_id, shown, told, inline=inline)
+    waiting = Waiting(home, execution_id, shown, told, inline=inline, deck=deck)
     try:
         return asyncio.run(waiting.wait())
     finally:
         shown.close()
+        if deck is not None:
+            deck.close()
 
 
 def await_end(execution_id: int, *, as_json: bool) -> int:
@@ -76,12 +91,14 @@ class Waiting:
         told: Callable[[Seen], int],
         *,
         inline: bool,
+        deck: "Deck | None" = None,
     ) -> None:
         self.home = home
         self.id = execution_id
         self.screen = shown
         self.told = told
         self.inline = inline
+        self.deck = deck
         self.looking = Looking(home, execution_id)
         self._lives: Lives | None = None
         self._manned_at = -_PATIENCE
@@ -90,6 +107,7 @@ class Waiting:
         self._last: Seen | None = None
         self._away = False
         self._refuses = False
+        self._ending: asyncio.Task[None] | None = None
 
     async def wait(self) -> int:
         """Wait until it is over, tell how it ended, and return the exit code."""
@@ -130,6 +148,8 @@ class Waiting:
             if seen is not None:
                 self._last = seen
                 self.screen.show(seen)
+                if self.deck is not None:
+                    await asyncio.to_thread(self.deck.looked, seen)
                 if seen.standing.is_over:
                     return seen
                 await self._man(crew, seen)
@@ -174,6 +194,19 @@ class Waiting:
         """Work here when nobody else does."""
         if self._lives is not None:
             return
+        if self.deck is not None:
+            from noetl_mcp.cli.crew import working
+
+            self._lives = await crew.enter_async_context(
+                working(
+                    self.home,
+                    name=f"{PASSING}{self.id}",
+                    pools=(ASIDE_POOL,),
+                    only=(self.id,),
+                    equipped=self.deck.equipped,
+                )
+            )
+            return
         others = any(one.stays and "" in one.pools for one in seen.workers)
         if others and not self.inline:
             self._manned_at = time.monotonic()
@@ -203,19 +236,33 @@ class Waiting:
     def _stop(self) -> None:
         """Called when the person types Ctrl-C."""
         self._stops += 1
-        if self._stops == 1:
+        if self._stops == 1 and self.deck is not None and self._lives is not None:
+            self.screen.say(
+                "ending it, for nobody else can go on with it; Ctrl-C again leaves it as it is"
+            )
+            self._ending = asyncio.get_running_loop().create_task(
+                asyncio.to_thread(self.deck.cancel)
+            )
+            return
+        if self._stops == 1 or (self._stops == 2 and self.deck is not None):
             self._stopped.set()
             if self._lives is not None and self._lives.held:
                 self.screen.say(
                     "finishing or handing back what runs here; Ctrl-C again stops it at once"
                 )
             return
-        if self._stops > 2 or self._lives is None:
+        if self._stops > (2 if self.deck is None else 3) or self._lives is None:
             os._exit(STOPPED)
         self._lives.hurry()
 
     def _tell_what_is_left(self) -> None:
         last = self._last
+        if self.deck is not None:
+            self.screen.say(
+                f"execution {self.id} is not over and nobody can go on with it; "
+                f"end it with: {typed('cancel', self.id, '--force')}"
+            )
+            return
         others = last is not None and any(one.stays and "" in one.pools for one in last.workers)
         if others:
             self.screen.say(

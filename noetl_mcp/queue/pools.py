@@ -11,7 +11,9 @@ FIRST_FORM = 1
 POOL = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 """What people may call a pool; every other character may be a mark."""
 _FORM, _COMPUTES = "^", "~"
-_LIMITED, _ALONE = "=", "!"
+_LIMITED, _ALONE, _ASIDE = "=", "!", "%"
+ASIDE_POOL = f"{_ASIDE}aside"
+"""Where steps wait that only who started their execution may do: no other worker serves it."""
 
 
 def queue_name(pool: str, form: int = FIRST_FORM, *, computes: bool = False) -> str:
@@ -30,6 +32,11 @@ def queues_behind(pools: Iterable[str], form: int = FIRST_FORM) -> tuple[str, ..
     )
 
 
+def aside(queue: str) -> str:
+    """Return the queue in which a step waits for the one worker that may do it."""
+    return f"{ASIDE_POOL}{_COMPUTES}" if is_computing(queue) else ASIDE_POOL
+
+
 def is_computing(queue: str) -> bool:
     """Whether the steps in a queue keep a processor busy."""
     return queue.endswith(_COMPUTES)
@@ -46,13 +53,15 @@ def form_of(queue: str) -> int:
 
 
 def pools_of(queues: Iterable[str]) -> set[str]:
-    """Return the pools that people name, but for queues that open by themselves."""
-    return {pool_of(queue) for queue in queues if not queue.startswith((_LIMITED, _ALONE))}
+    """Return the pools that people name, but for queues that are served without being named."""
+    return {pool_of(queue) for queue in queues if not queue.startswith((_LIMITED, _ALONE, _ASIDE))}
 
 
 __all__ = [
+    "ASIDE_POOL",
     "FIRST_FORM",
     "POOL",
+    "aside",
     "form_of",
     "is_computing",
     "pool_of",

@@ -31,6 +31,8 @@ class Equipment:
     terms: Terms = field(default_factory=Terms)
     credentials: Callable[[str], Mapping[str, Any]] | None = None
     name: str | None = None
+    caches: bool = True
+    """Whether former results are used and kept, where steps ask for that."""
     keep: timedelta | None = None
     """How long ended executions and their events are kept; for ever when None."""
 

@@ -137,7 +137,8 @@ class Tending:
     def _close_one(self, number: int, plan: int) -> str:
         records = self.worker.records()
         program = self.worker.program(records, plan)
-        lanes = Starts(records).lanes(program, 0)
+        priority = records.contexts([number])[number].priority
+        lanes = Starts(records).lanes(program, priority)
         return records.close(number, [(idx, lanes[idx]) for idx in program.finals])
 
 
