@@ -39,7 +39,7 @@ _NOTES = {
     "[Recover from crashes](../how-to/recover-from-crashes.md).",
     "NOETL_REQUIRE_CONFIRM": "See [the gate](../how-to/gates.md#unconfirmed).",
     "NOETL_READ_ONLY": "See [the gate](../how-to/gates.md#read-only).",
-    "NOETL_ALLOW_SHELL": "Such steps [do not run yet](task-types.md#what-does-not-run-yet).",
+    "NOETL_ALLOW_SHELL": "See [run programs](../how-to/run-programs.md).",
     "NOETL_FILES": "DuckDB, saves to files, and the scripts of `python` steps keep to them too. "
     "Without any, nothing is written, and only DuckDB steps that do not write read files: "
     "whatever the user who runs them may read.",

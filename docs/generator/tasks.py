@@ -33,7 +33,7 @@ WRITES = {
     "mcp": "calling a tool; reading a resource, getting a prompt and listing do not",
     "revit": "unless the [method](methods.md) is known to read",
     "rhino": "unless the [method](methods.md) is known to read",
-    "shell": "always",
+    "shell": "unless the step says `writes: false`",
     "transfer": "always",
     "file": "every action but read, list, exists and digest, and one that is a template",
     "postgres": "only when the step says `writes: true`; else the SQL runs read-only",
@@ -49,8 +49,8 @@ What a step, a workbook action, a tool or a resource may be. The settings stand 
 keys of a step, or under `settings`, or, for tools and resources, under `spec`. A key in brackets is
 a second spelling that is read as the first; two spellings of one key are an error.
 
-An installed package can bring further types by the entry-point group `{ENTRY_POINTS}`; it names a
-`TaskSpec`. A built-in name cannot be taken.
+An installed package can bring further types by the entry-point group `{ENTRY_POINTS}`; see
+[write a task type](../how-to/write-a-task.md). A built-in name cannot be taken.
 """
 
 _NOT_YET = """

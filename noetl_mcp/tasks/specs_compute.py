@@ -1,16 +1,21 @@
 """Task types that compute here: python, shell, noop and set. Describes them; runs nothing."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, Field
 
-from noetl_mcp.playbook.values import Code, Flag, Mapping, OrTemplate, Text
+from noetl_mcp.playbook.values import Code, Flag, Mapping, OrTemplate, Reads, Text
 from noetl_mcp.tasks.contract import TaskSpec, writes
-from noetl_mcp.tasks.setting_types import Base64, Natural, Positive, Texts, Words
+from noetl_mcp.tasks.pieces import in_pieces
+from noetl_mcp.tasks.setting_types import Base64, Many, Natural, Positive, Texts, Words
 from noetl_mcp.tasks.settings_model import Group, SettingsModel
+from noetl_mcp.tasks.shell_line import line_problem
 
 PROGRAMS = frozenset(("code", "script", "code_b64"))
 ExitCodes = Annotated[list[Annotated[int, Field(ge=0, le=255)]], OrTemplate()]
+CommandLine = Annotated[
+    str | dict[str, Any], Reads(in_pieces("a command line", line_problem), {"type": "string"})
+]
 
 
 class PythonSettings(SettingsModel):
@@ -52,37 +57,56 @@ class ShellSettings(SettingsModel):
         frozenset(("commands", "args")),
     )
 
-    command: Text | None = Field(
+    command: CommandLine | None = Field(
         None,
         validation_alias=AliasChoices("command", "cmd"),
-        description="The command line; with `args` the program alone, and no shell reads it.",
+        description="The command line, in which a value in {{ }} is passed as a variable and never "
+        "read as code; with `args` the program alone, and no shell reads it.",
     )
-    commands: Texts | None = Field(
+    commands: Annotated[list[CommandLine], Many()] | None = Field(
         None,
         validation_alias=AliasChoices("commands", "cmds"),
         description="Command lines, one after another until one fails.",
     )
     args: Texts | None = Field(
-        None, description="Arguments, each handed over as it is; the safe place for values."
+        None, description="Arguments, each handed over as it is; no shell reads them."
     )
     cwd: Text | None = Field(
         None,
         validation_alias=AliasChoices("cwd", "working_dir"),
-        description="The folder it runs in; one of its own when missing.",
+        description="The folder it runs in, below the allowed ones; one of its own when missing.",
     )
     env: Words = Field(
-        default_factory=dict, description="What its environment holds beside PATH, HOME and LANG."
+        default_factory=dict,
+        description="What its environment holds beside PATH, HOME, TMPDIR and LANG.",
     )
-    stdin: Text | None = Field(None, description="What it reads on its standard input.")
+    stdin: Text | None = Field(
+        None, description="What it reads on its standard input; nothing when missing."
+    )
     shell: Text = Field("/bin/sh", description="The shell that reads command lines.")
-    ok_codes: ExitCodes = Field([0], description="Exit codes that are a success.")
-    output: Annotated[Literal["text", "json", "lines"], OrTemplate()] = Field(
-        "text",
+    ok_codes: ExitCodes = Field(
+        [0],
+        validation_alias=AliasChoices("ok_codes", "ok_exit_codes"),
+        description="Exit codes that are a success.",
+    )
+    output: Annotated[Literal["auto", "text", "json", "lines"], OrTemplate()] = Field(
+        "auto",
         validation_alias=AliasChoices("stdout_as"),
-        description="How its standard output is read.",
+        description="What `data` is: `json` and `lines` of the standard output, nothing for "
+        "`text`; `auto` is `json` where the output is a map or a list.",
     )
     max_output_bytes: Positive = Field(
-        1_048_576, description="A longer output is a failure; nothing is cut."
+        1_048_576,
+        description="Of what it prints on either stream beyond this, the middle is dropped, "
+        "visibly.",
+    )
+    memory_mb: Positive | None = Field(
+        None, description="The most memory of each of its processes, in megabytes."
+    )
+    max_processes: Positive = Field(
+        1_000,
+        description="How many processes and threads the worker's user may have more than when it "
+        "began; root is not bound by it.",
     )
     kill_after_seconds: Natural = Field(
         5, description="How long it may take to stop before it is killed."
@@ -124,6 +148,7 @@ SPECS = (
 __all__ = [
     "PROGRAMS",
     "SPECS",
+    "CommandLine",
     "ExitCodes",
     "NoopSettings",
     "PythonSettings",

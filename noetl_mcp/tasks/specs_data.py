@@ -1,11 +1,13 @@
 """Task types that hold data: postgres, duckdb, transfer and file. Describes them; opens nothing."""
 
-from typing import Annotated, ClassVar, Literal
+import re
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, Field
 
-from noetl_mcp.playbook.values import Flag, Mapping, OrTemplate, Text, Value
+from noetl_mcp.playbook.values import Flag, Mapping, OrTemplate, Reads, Text, Value
 from noetl_mcp.tasks.contract import Settings, TaskSpec, writes
+from noetl_mcp.tasks.pieces import Pieces, in_pieces
 from noetl_mcp.tasks.setting_types import (
     Base64s,
     Bindings,
@@ -23,6 +25,20 @@ _SQL_B64 = ("sql_b64", "command_b64", "commands_b64")
 SQL = AliasChoices(*_SQL)
 SQL_KEYS = frozenset(_SQL)
 SQL_B64_KEYS = frozenset(_SQL_B64)
+_IDENT = re.compile(r"\|\s*ident\b")
+
+
+def _query_problem(pieces: Pieces) -> str | None:
+    """A name would have to become a part of the text; a value never does."""
+    if any(_IDENT.search(value) for value in pieces.values):
+        return "a name cannot come from a template here; use 'table'"
+    return None
+
+
+QueryText = Annotated[
+    str | dict[str, Any],
+    Reads(in_pieces("a query, as one text", _query_problem), {"type": "string"}),
+]
 READING_ACTIONS = frozenset(("read", "list", "exists", "digest"))
 
 
@@ -147,8 +163,16 @@ class Source(PostgresServer):
     type: Annotated[Literal["postgres", "duckdb", "http", "file", "rows"], OrTemplate()] = Field(
         validation_alias=AliasChoices("type", "tool"), description="What kind of source it is."
     )
-    auth: Value = Field(None, description="The credential to use, by name.")
-    sql: Texts | None = Field(None, validation_alias=SQL, description="A query that gives rows.")
+    auth: Value = Field(
+        None,
+        description="The credential to use: its name in the step's `auth`, or a map. Without one "
+        "the step's `auth` for `source`, or its only one.",
+    )
+    sql: QueryText | None = Field(
+        None,
+        validation_alias=SQL,
+        description="A query that gives rows; a value in {{ }} becomes a bound parameter.",
+    )
     params: Bindings | None = Field(None, description="Parameters of the query.")
     table: Text | None = Field(None, description="A table to read as a whole.")
     url: Url | None = Field(
@@ -161,6 +185,9 @@ class Source(PostgresServer):
     at: Text | None = Field(None, description="A JSON pointer to the rows inside the answer.")
     path: Text | None = Field(None, description="A data file: CSV, JSON, JSON lines or Parquet.")
     rows: Value = Field(None, description="The rows themselves, mostly a template.")
+    max_bytes: Positive = Field(
+        67_108_864, description="A longer answer of `url` is a failure; nothing is cut."
+    )
 
 
 class Target(PostgresServer):
@@ -175,13 +202,19 @@ class Target(PostgresServer):
     type: Annotated[Literal["postgres", "duckdb", "file"], OrTemplate()] = Field(
         validation_alias=AliasChoices("type", "tool"), description="What kind of target it is."
     )
-    auth: Value = Field(None, description="The credential to use, by name.")
-    table: Text | None = Field(None, description="The table that takes the rows.")
+    auth: Value = Field(
+        None,
+        description="The credential to use: its name in the step's `auth`, or a map. Without one "
+        "the step's `auth` for `target`, or its only one.",
+    )
+    table: Text | None = Field(
+        None, description="The table that takes the rows; it must be there, with its columns."
+    )
     path: Text | None = Field(None, description="The data file that takes the rows.")
 
 
 class TransferSettings(SettingsModel):
-    """Carry rows from one place to another, in chunks."""
+    """Carry rows from one place to another, as a stream; all of them arrive or none."""
 
     source: Annotated[Source, OrTemplate()] = Field(description="Where the rows come from.")
     target: Annotated[Target, OrTemplate()] = Field(description="Where they go.")
@@ -190,12 +223,23 @@ class TransferSettings(SettingsModel):
         description="Columns of the target, each with its column of the source; all when empty.",
     )
     mode: Annotated[Literal["append", "overwrite", "upsert"], OrTemplate()] = Field(
-        "append", description="What happens to rows that are there already."
+        "append",
+        description="What happens to rows that are there: they stay, they go first, or those with "
+        "the same key are replaced.",
     )
     key: Texts = Field(
-        default_factory=list, description="The columns that identify a row, for upsert."
+        default_factory=list,
+        description="The columns of the target that identify a row, for upsert.",
     )
-    chunk_size: Positive = Field(1_000, description="So many rows are carried at once.")
+    chunk_size: Positive = Field(
+        1_000, description="Without effect: rows are never held together, whatever it says."
+    )
+    memory_mb: Positive | None = Field(
+        None,
+        description="The most memory of the DuckDB in between, in megabytes; a row may take a "
+        "32nd of it. By default 64, for JSON files 192, and 1024 where the target has an index or "
+        "rows are upserted.",
+    )
 
 
 class FileSettings(SettingsModel):
@@ -283,6 +327,7 @@ __all__ = [
     "FileSettings",
     "PostgresServer",
     "PostgresSettings",
+    "QueryText",
     "Source",
     "Statements",
     "Target",

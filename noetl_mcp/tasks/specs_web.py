@@ -175,6 +175,9 @@ class McpSettings(Connection):
     protocol_version: Text | None = Field(
         None, description="The protocol revision to speak; the newest of both when missing."
     )
+    connect_timeout: Duration = Field(
+        30.0, description="How long starting or reaching the server and opening a session may take."
+    )
 
 
 def http_writes(settings: Settings) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from noetl_mcp.tasks.calls import Task
+from noetl_mcp.tasks.contract import TaskSpec
 
 
 @dataclass(slots=True, eq=False)
@@ -15,9 +16,13 @@ class Bench:
     children: int | None = None
     saved: Path | None = None
     """The DuckDB file that takes saves which name none."""
+    shell: bool = False
+    """Whether commands of this machine may be run."""
     made: dict[str, Task | None] = field(default_factory=dict)
     more: Mapping[str, Callable[[], Task]] = field(default_factory=dict)
     """Further types, by name; they come before the built-in ones."""
+    brought: Mapping[str, TaskSpec] | None = None
+    """The specs that may name a plugin of an installed package; all there are when None."""
 
     def task(self, name: str) -> Task | None:
         """Return the task of a type; None when this worker cannot do it."""
@@ -32,9 +37,12 @@ class Bench:
             "python": self._python,
             "http": self._http,
             "jsonrpc": self._jsonrpc,
+            "mcp": self._mcp,
             "postgres": self._postgres,
             "duckdb": self._duckdb,
             "file": self._file,
+            "shell": self._shell,
+            "transfer": self._transfer,
             "save.postgres": self._save_postgres,
             "save.duckdb": self._save_duckdb,
             "save.file": self._save_file,
@@ -42,7 +50,19 @@ class Bench:
             "save.python": self._save_python,
         }
         maker = makers.get(name)
-        return maker() if maker is not None else None
+        return maker() if maker is not None else self._plugin(name)
+
+    def _plugin(self, name: str) -> Task | None:
+        """Make the task of a type that an installed package brings; it loads when it is called."""
+        from noetl_mcp.tasks.registry import known_tasks
+        from noetl_mcp.worker.plugins import Plugin
+
+        if self.brought is None:
+            self.brought = known_tasks()
+        spec = self.brought.get(name)
+        if spec is None or spec.plugin is None:
+            return None
+        return Plugin(spec, at_once=self.children or 2)
 
     def _python(self) -> Task:
         from noetl_mcp.tasks.python.task import Python
@@ -63,6 +83,11 @@ class Bench:
         assert isinstance(http, Http)
         return JsonRpc(http=http)
 
+    def _mcp(self) -> Task:
+        from noetl_mcp.tasks.mcp import Mcp
+
+        return Mcp(commands=self.shell)
+
     def _postgres(self) -> Task:
         from noetl_mcp.tasks.postgres import Postgres
 
@@ -71,12 +96,27 @@ class Bench:
     def _duckdb(self) -> Task:
         from noetl_mcp.tasks.duckdb import Duckdb
 
-        return Duckdb(folders=self.folders)
+        # Without folders of their own, steps that only read may read what this user may.
+        readable = () if self.folders else (Path.cwd(), Path("/"))
+        return Duckdb(folders=self.folders, readable=readable)
 
     def _file(self) -> Task:
         from noetl_mcp.tasks.file import File
 
         return File(folders=self.folders)
+
+    def _shell(self) -> Task:
+        from noetl_mcp.tasks.shell import Shell
+
+        return Shell(allowed=self.shell, folders=self.folders)
+
+    def _transfer(self) -> Task:
+        from noetl_mcp.tasks.http import Http
+        from noetl_mcp.tasks.transfer import Transfer
+
+        http = self.task("http")
+        assert isinstance(http, Http)
+        return Transfer(http=http, folders=self.folders)
 
     def _save_postgres(self) -> Task:
         from noetl_mcp.tasks.postgres import Postgres
