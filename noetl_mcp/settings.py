@@ -108,7 +108,12 @@ SETTINGS: tuple[Setting, ...] = (
         "Refuse every write that does not say `confirm: true`.",
     ),
     Setting("NOETL_READ_ONLY", "yes or no", "`no`", "Refuse every write."),
-    Setting("NOETL_ALLOW_SHELL", "yes or no", "`no`", "Let `shell` tasks run, and `mcp` tasks start programs."),
+    Setting(
+        "NOETL_ALLOW_SHELL",
+        "yes or no",
+        "`no`",
+        "Let `shell` tasks run, and `mcp` tasks start programs.",
+    ),
     Setting(
         "NOETL_ENV_ALLOW",
         "names, with commas",

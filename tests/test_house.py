@@ -92,7 +92,9 @@ def test_all_is_what_a_module_really_has() -> None:
 
 def test_broad_excepts_stand_where_a_plugin_can_fail_and_nowhere_else() -> None:
     allowed = {
+        "noetl_mcp/tasks/exam.py",  # what is examined may raise anything
         "noetl_mcp/tasks/registry.py",  # somebody else's entry point may raise anything
+        "noetl_mcp/worker/plugins.py",  # somebody else's plugin may raise anything
         "noetl_mcp/worker/worker.py",  # a task may raise anything; it becomes an outcome
         "noetl_mcp/worker/rehearsal.py",  # as above
         "noetl_mcp/worker/line.py",  # or the loop would wait for ever for a flush

@@ -45,6 +45,10 @@ _API_KEY = CredentialType(
     ),
 )
 _HEADER = CredentialType(needs=(("name", "header"), ("value", "key", "token")))
+_OAUTH2 = CredentialType(
+    needs=(("token_url",), ("client_id",), ("client_secret",)),
+    takes=(("scope",), ("audience",), ("resource",), ("send",), ("ca_file",)),
+)
 _POSTGRES = CredentialType(
     takes=(
         ("dsn", "db_conn_string", "connection_string", "url"),
@@ -66,6 +70,9 @@ TYPES: Mapping[str, CredentialType] = {
     "api_key": _API_KEY,
     "apikey": _API_KEY,
     "header": _HEADER,
+    "oauth2": _OAUTH2,
+    "oauth2_client_credentials": _OAUTH2,
+    "client_credentials": _OAUTH2,
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,
 }

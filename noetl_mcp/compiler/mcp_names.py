@@ -12,6 +12,7 @@ from noetl_mcp.playbook.node import Path
 from noetl_mcp.playbook.references import KINDS, read_reference
 from noetl_mcp.rules import names, shape
 from noetl_mcp.tasks.elsewhere import instead_of
+from noetl_mcp.tasks.registry import broken_offer
 from noetl_mcp.tasks.save_targets import SAVE_TARGETS
 
 _UNKNOWN: dict[str, Rule] = {
@@ -73,6 +74,17 @@ def _type(kind: str, name: str, section: str, index: int, draft: Draft, report: 
     cure = instead_of(kind)
     if cure is not None:
         report.say(names.TYPE_ELSEWHERE, at, where=where, name=kind, cure=cure)
+        return
+    broken = broken_offer(kind)
+    if broken is not None:
+        report.say(
+            names.BROKEN_TASK_TYPE,
+            at,
+            where=where,
+            name=kind,
+            origin=broken.comes_from,
+            problem=broken.problem,
+        )
         return
     known = sorted(draft.tasks)
     report.say(

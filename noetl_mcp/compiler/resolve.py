@@ -19,6 +19,7 @@ from noetl_mcp.playbook.node import Path
 from noetl_mcp.playbook.references import FIXED_NAMES
 from noetl_mcp.rules import names, shape
 from noetl_mcp.tasks.elsewhere import instead_of
+from noetl_mcp.tasks.registry import broken_offer
 
 STRUCTURE = ("workbook", "iterator", "sequence", "turn")
 
@@ -128,6 +129,17 @@ def _type(action: Action, at: Path, draft: Draft, report: Report) -> None:
     if cure is not None:
         where = named(at, action)
         report.say(names.TYPE_ELSEWHERE, (*at, "type"), where=where, name=kind, cure=cure)
+        return
+    broken = broken_offer(kind)
+    if broken is not None:
+        report.say(
+            names.BROKEN_TASK_TYPE,
+            (*at, "type"),
+            where=named(at, action),
+            name=kind,
+            origin=broken.comes_from,
+            problem=broken.problem,
+        )
         return
     known = sorted((*draft.tasks, *STRUCTURE))
     report.say(

@@ -173,3 +173,10 @@ UNKNOWN_RESULT_KEY = Rule(
     "{where} has no '{key}' in its result",
     "correct the name; a result of this kind has: {known}",
 )
+BROKEN_TASK_TYPE = Rule(
+    "NP226",
+    "broken-task-type",
+    "error",
+    "{where} has the type '{name}', which an installed package brings and which cannot be used",
+    "correct the package, or remove it: {origin} {problem}",
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.playbook.values import Model
@@ -30,6 +30,11 @@ class TaskSpec:
     A step's own `writes: true` or `false` wins where `may_say_writes`. `confirmation` says what an
     unconfirmed write meets. `sql` and `code` name the settings that hold SQL (values become bound
     parameters) and program text (never rendered).
+
+    `plugin` is what carries the type out, for one that an installed package brings: a class with
+    `execute` and `close` or a function that returns such an object, best as its import path
+    (`greetings.task:Greet`), which only a worker loads. `computes` says that it keeps a processor
+    busy; then it runs in a thread of its own and waits among the steps that compute.
     """
 
     name: str
@@ -42,3 +47,5 @@ class TaskSpec:
     required_one_of: tuple[frozenset[str], ...] = ()
     sql: frozenset[str] = field(default_factory=frozenset)
     code: frozenset[str] = field(default_factory=frozenset)
+    plugin: str | Callable[[], Any] | None = None
+    computes: bool = False

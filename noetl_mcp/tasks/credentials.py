@@ -74,7 +74,7 @@ def _one(alias: str, values: Mapping[str, Any]) -> Known:
     make = _TYPES.get(kind)
     if make is None:
         said = f"has the type '{written}'" if written else "has no type"
-        allowed = "bearer, basic, api_key or header"
+        allowed = "bearer, basic, api_key or header; http and jsonrpc take oauth2 too"
         raise _wrong(f"{credential.called} {said}; a request takes {allowed}")
     return make(credential)
 

@@ -34,6 +34,7 @@ from noetl_mcp.tasks.sql_words import looks_like_writing
 
 T = TypeVar("T")
 MEMORY = ":memory:"
+_DISABLED = "file system operations are disabled"
 _KIND = duckdb.StatementType
 _ALWAYS_REFUSED = frozenset((_KIND.TRANSACTION, _KIND.LOAD, _KIND.EXTENSION))
 _READING_REFUSED = frozenset(
@@ -120,6 +121,7 @@ class Duckdb:
     ) -> T:
         working = self._threads.submit(session.carry, work)
         waiting = asyncio.wrap_future(working)
+        waiting.add_done_callback(_heard)
         try:
             return await asyncio.shield(waiting)
         except asyncio.CancelledError:
@@ -134,6 +136,20 @@ class Duckdb:
     async def close(self) -> None:
         """Let go of the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _reachable(folders: Folders) -> str:
+    """Say which files SQL may name."""
+    if not folders.roots:
+        return "this worker allows no folder; set NOETL_FILES"
+    listed = ", ".join(f"'{root}'" for root in folders.roots)
+    return f"SQL names files by their whole path, below {listed}; 'tables' takes relative ones"
+
+
+def _heard(waiting: asyncio.Future[Any]) -> None:
+    """Take note of an error, which nobody waits for any more when the work was stopped."""
+    if not waiting.cancelled():
+        waiting.exception()
 
 
 class _Stopped(Exception):
@@ -288,6 +304,8 @@ class Session:
     def _outcome(self, error: duckdb.Error) -> Failed | UnknownOutcome:
         """Return what an error means for the step."""
         said = masked(str(error).strip(), self.secrets)
+        if isinstance(error, duckdb.PermissionException) and _DISABLED in said:
+            said += f"; {_reachable(self.opening.folders)}"
         details: Json = {"statement": self.statement} if self.statement else None
         fatal = isinstance(error, duckdb.FatalException)
         if self.opening.writes and (fatal or (self._committing and isinstance(error, _IN_DOUBT))):

@@ -57,7 +57,7 @@ def attach(
 
 
 def fill_tables(session: Told, tables: Mapping[str, Any], folders: Folders) -> None:
-    """Make temporary tables of rows, or of data files."""
+    """Make temporary tables of rows, of the results of steps, or of data files."""
     for name, source in tables.items():
         head = f"CREATE TEMP TABLE {quoted(_plain(name))} AS"
         if isinstance(source, str):
@@ -75,20 +75,38 @@ def fill_tables(session: Told, tables: Mapping[str, Any], folders: Folders) -> N
 
 
 def rows_as_json(name: str, source: object) -> tuple[str, Mapping[str, Any]]:
-    """Return rows as JSON, and the types of their columns."""
-    rows = uncovered(source)
+    """Return rows as JSON, and the types of their columns.
+
+    The whole result of a step that asked a database names its columns, so it may be without rows.
+    """
+    rows, columns = _rows_and_columns(uncovered(source))
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        said = f"table '{name}' is neither a list of maps nor the path of a data file"
-        raise Failed("no-table", said, retriable=False)
+        said = f"table '{name}' is neither a list of maps, nor the result of a step with 'rows', "
+        raise Failed("no-table", said + "nor the path of a data file", retriable=False)
     structure = structure_of(rows)
+    if columns:
+        structure = {one: structure.get(one, "VARCHAR") for one in columns}
     if not structure:
-        said = f"table '{name}' has no columns: there are no rows, or nothing in them"
+        said = f"table '{name}' has no columns: there are no rows, or nothing in them; the whole "
+        said += "result of a step, as in '{{ step }}', names its columns"
         raise Failed("no-table", said, retriable=False)
     try:
         return json.dumps(rows, allow_nan=False), structure
     except (TypeError, ValueError) as problem:
         said = f"table '{name}' has no JSON form: {problem}"
         raise Failed("no-table", said, retriable=False) from None
+
+
+def _rows_and_columns(source: object) -> tuple[object, Sequence[str]]:
+    """Return the rows of a table, and the names of its columns where they are told."""
+    if not isinstance(source, Mapping) or "rows" not in source:
+        return source, ()
+    rows, columns = source["rows"], source.get("columns") or ()
+    if isinstance(rows, list) and columns:
+        rows = [
+            dict(zip(columns, row, strict=False)) if isinstance(row, list) else row for row in rows
+        ]
+    return rows, columns
 
 
 def _plain(name: str) -> str:

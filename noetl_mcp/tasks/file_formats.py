@@ -30,14 +30,23 @@ _ENDINGS = {
     "yml": "yaml",
 }
 
-
+_TABLES = {
+    "arrow": "an Arrow file",
+    "duckdb": "a DuckDB database",
+    "feather": "an Arrow file",
+    "parquet": "a Parquet file",
+    "xlsx": "an Excel workbook",
+}
 _HALVES = frozenset(map(chr, range(0xD800, 0xE000)))
 _SPECIAL = re.compile(r'[",\r\n]|^\s|\s$')
 
 
 def read_as(path: str, said: str) -> str:
     """Return the format to read a file in: as said, or by its ending."""
-    return said if said != "auto" else _ENDINGS.get(ending(path), "text")
+    if said != "auto":
+        return said
+    _refuse_tables(path)
+    return _ENDINGS.get(ending(path), "text")
 
 
 def written_as(path: str, said: str, value: Json, *, texts_as_they_are: bool = True) -> str:
@@ -47,6 +56,7 @@ def written_as(path: str, said: str, value: Json, *, texts_as_they_are: bool = T
     """
     if said != "auto":
         return said
+    _refuse_tables(path)
     is_text = isinstance(value, str)
     if is_text and texts_as_they_are:
         return "text"
@@ -105,6 +115,16 @@ def header(content: bytes, encoding: str) -> list[str]:
         return next(csv.reader(io.StringIO(text, newline="")), [])
     except csv.Error as problem:
         raise _unfit(f"the file is no CSV: {problem}") from None
+
+
+def _refuse_tables(path: str) -> None:
+    """Refuse files of tables in bytes: under such a name nobody expects a text."""
+    form = _TABLES.get(ending(path))
+    if form is not None:
+        raise _unfit(
+            f"'{path}' is to be {form}: read it with 'tables' of a duckdb step, write it with COPY "
+            "of one or with 'type: transfer', or take its bytes with 'format: base64'"
+        )
 
 
 def _unfit(said: str) -> Failed:

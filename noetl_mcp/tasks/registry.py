@@ -4,18 +4,23 @@ Imports no plugin and no library of one. A package that brings a type which cann
 of, never raised: a broken wheel must not keep anybody from validating a playbook.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol
 
 from noetl_mcp.playbook.values import Model
 from noetl_mcp.tasks import specs_bim, specs_compute, specs_data, specs_flow, specs_web
-from noetl_mcp.tasks.contract import TaskSpec
+from noetl_mcp.tasks.contract import Settings, TaskSpec, reads, writes
 
 ENTRY_POINTS = "noetl_mcp.tasks"
-NOT_YET = ("mcp", "revit", "rhino", "floorplan")
+NOT_YET = ("revit", "rhino", "floorplan")
 """Types that have a spec and no plugin."""
+
+_STRUCTURE = frozenset(("end", "iterator", "router", "sequence", "start", "turn", "workbook"))
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 BUILT_IN: Mapping[str, TaskSpec] = MappingProxyType(
     {
@@ -84,19 +89,60 @@ def find_tasks(entries: Iterable[Entry]) -> Found:
     return Found(MappingProxyType(tasks), tuple(broken))
 
 
+def broken_offer(name: str) -> Broken | None:
+    """Return the type of this name that an installed package brings and that cannot be used."""
+    return next((one for one in find_tasks(installed()).broken if one.name == name), None)
+
+
 def _loaded(entry: Entry) -> TaskSpec | str:
     """Return the type behind an entry point, or what is wrong with it."""
     try:
         found = entry.load()
-    except Exception as problem:  # noqa: BLE001 - somebody else's module may raise anything
-        return f"cannot be loaded: {type(problem).__name__}: {problem}"
+        problem = _problem(found, entry.name)
+    except (Exception, SystemExit) as problem_:  # noqa: BLE001 - somebody else's module may raise anything
+        said = str(problem_).partition("\n")[0]
+        return f"cannot be loaded: {type(problem_).__name__}: {said}"
+    if problem is not None or not isinstance(found, TaskSpec):
+        return problem or ""
+    if found.writes in (reads, writes):
+        return found
+    return replace(found, writes=_careful(found.writes))
+
+
+def _problem(found: object, name: str) -> str | None:
+    """Return what is wrong with what an entry point stands for, as the end of a sentence."""
     if not isinstance(found, TaskSpec):
         return f"is {type(found).__name__}, not a TaskSpec"
-    if found.name != entry.name:
+    if found.name != name:
         return f"calls itself '{found.name}'"
+    if not _NAME.fullmatch(name) or name in _STRUCTURE:
+        return "has a name that no type can have: small letters, digits and _, no word of playbooks"
     if not (isinstance(found.settings, type) and issubclass(found.settings, Model)):
-        return "has no settings model"
-    return found
+        return "has no settings model: a class made from SettingsModel"
+    found.settings.model_json_schema()  # what has none would break everybody's schema
+    if not callable(found.writes):
+        return (
+            "has a 'writes' that cannot be asked: it takes the settings and answers True or False"
+        )
+    if found.plugin is None:
+        return "names no 'plugin', so nothing could carry it out"
+    if isinstance(found.plugin, str) and not _PATH.fullmatch(found.plugin):
+        return f"has the plugin '{found.plugin}', which is no import path such as 'module:Class'"
+    if not isinstance(found.plugin, str) and not callable(found.plugin):
+        return f"has a plugin of type {type(found.plugin).__name__}, not an import path or a class"
+    return None
+
+
+def _careful(asked: Callable[[Settings], bool]) -> Callable[[Settings], bool]:
+    """Return somebody else's `writes`, which assumes the worst where it breaks."""
+
+    def writes_perhaps(settings: Settings) -> bool:
+        try:
+            return asked(settings) is not False
+        except Exception:  # noqa: BLE001 - somebody else's function may raise anything
+            return True
+
+    return writes_perhaps
 
 
 __all__ = [
@@ -106,6 +152,7 @@ __all__ = [
     "Broken",
     "Entry",
     "Found",
+    "broken_offer",
     "find_tasks",
     "installed",
     "known_tasks",

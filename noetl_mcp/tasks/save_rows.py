@@ -95,10 +95,15 @@ def last_of_each(rows: Sequence[Row], key: Sequence[str]) -> list[Row]:
     for row in rows:
         if missing := [name for name in key if row.get(name) is None]:
             raise refusal("no-key", f"a row has no {', '.join(missing)}, which 'key' names")
-        identity = json.dumps([row[name] for name in key])
+        identity = identity_of(row, key)
         found.pop(identity, None)
         found[identity] = row
     return list(found.values())
+
+
+def identity_of(row: Row, key: Sequence[str]) -> str:
+    """Return what tells a row from others: the values under its key."""
+    return json.dumps([row.get(name) for name in key])
 
 
 def as_json(rows: Sequence[Row]) -> str:
@@ -181,6 +186,7 @@ __all__ = [
     "as_json",
     "fitted",
     "groups",
+    "identity_of",
     "inserts",
     "last_of_each",
     "listed",

@@ -134,7 +134,7 @@ _TARGETS = (
         name="file",
         summary="Write it into a file.",
         settings=FileTarget,
-        modes=frozenset(("append", "overwrite")),
+        modes=frozenset(("append", "overwrite", "upsert")),
     ),
     SaveTarget(
         name="http",

@@ -139,7 +139,8 @@ def masked(text: str, secrets: frozenset[str]) -> str:
 
 def too_many(most: int, *, done: bool = False) -> Failed:
     """Return the failure of an answer with more rows than are allowed."""
-    said = f"the answer has more than {most:,} rows; ask for less, or raise 'max_rows'"
+    said = f"the answer has more than {most:,} rows; ask for less, raise 'max_rows',"
+    said += " or carry them with 'type: transfer'"
     said += "; the statement itself was carried out" if done else ""
     return Failed("too-many-rows", said, retriable=False)
 

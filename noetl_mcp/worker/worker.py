@@ -88,7 +88,7 @@ class Worker:
             self._remember,
             reads.credentials,
             self.equipment.specs,
-            Cache(reads, self.equipment.rules.secret),
+            Cache(reads, self.equipment.rules.secret) if self.equipment.caches else None,
         )
 
         async def answered(work: Work, result: Any, payload: Any) -> None:
@@ -244,7 +244,9 @@ class Worker:
         if task.cancelled():
             self.steps.stopped(work)
             return
-        fault = Fault("crash", repr(task.exception()), retriable=False)
+        told = repr(task.exception())
+        told = told if work.mask is None else work.mask.text(told)
+        fault = Fault("crash", told, retriable=False)
         if work.node.writes:
             error = fault.text(work.node, work.lease)
             settler.again(work, State.IN_DOUBT, Kind.IN_DOUBT, error=error)

@@ -33,6 +33,7 @@ from noetl_mcp.catalog.keys import (
 )
 from noetl_mcp.database import Connection, TupleRow, connect
 from noetl_mcp.tasks.credentials import known_by
+from noetl_mcp.tasks.http_tokens import TYPES as GETS_TOKENS
 from noetl_mcp.tasks.postgres import conninfo
 from noetl_mcp.tasks.specs_data import PostgresServer
 
@@ -339,7 +340,14 @@ def test_other_spellings_are_known_and_unknown_types_take_anything(
     assert store.get("a").as_auth() == {"type": kind, **fields}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in TYPES if not kind.startswith("postgres")])
+DATABASES = {"postgres", "postgresql"}
+
+
+def test_every_spelling_of_a_type_that_gets_tokens_may_be_stored() -> None:
+    assert set(TYPES) >= GETS_TOKENS
+
+
+@pytest.mark.parametrize("kind", sorted(set(TYPES) - GETS_TOKENS - DATABASES))
 def test_a_request_can_use_every_spelling_that_may_be_stored(kind: str) -> None:
     known = TYPES[kind]
     usual = {group[0]: "x" for group in known.needs}

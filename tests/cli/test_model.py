@@ -51,11 +51,11 @@ def test_weights_that_are_none_are_told(tmp_path: Path) -> None:
     reason="needs the extra llm-local, and the weights that NOETL_TEST_MODEL names",
 )
 def test_a_real_model_asks_for_a_tool_and_answers(tmp_path: Path) -> None:
-    home = {"NOETL_HOME": str(tmp_path)}
+    home = str(tmp_path)
     command = [sys.executable, "-m", "noetl_mcp", "model", "serve", "--port", "0"]
     server = subprocess.Popen(
         [*command, "--weights", WEIGHTS],
-        env={**os.environ, **home},
+        env={**os.environ, "NOETL_HOME": home},
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -63,12 +63,12 @@ def test_a_real_model_asks_for_a_tool_and_answers(tmp_path: Path) -> None:
     try:
         endpoint = server.stdout.readline().strip()
         playbook = ROOT / "playbooks" / "local_model.yaml"
-        ran = noetl("run", playbook, "--set", f"endpoint={endpoint}", **home)
+        ran = noetl("run", playbook, "--set", f"endpoint={endpoint}", NOETL_HOME=home)
     finally:
         server.terminate()
         server.wait(30)
         server.stdout.close()
-        noetl("db", "stop", **home)
+        noetl("db", "stop", NOETL_HOME=home)
 
     assert ran.code == 0, ran.err
     result = json.loads(ran.out)

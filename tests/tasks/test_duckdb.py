@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -473,3 +474,44 @@ def test_no_file_is_touched_under_a_lease_that_may_be_gone(tmp_path: Path) -> No
         )
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_whole_result_of_a_step_is_a_table() -> None:
+    maps = {"rows": [{"a": 1, "b": "x"}], "row_count": 1, "columns": ["a", "b"]}
+    lists = {"rows": [[2, "y"]], "row_count": 1, "columns": ["a", "b"]}
+
+    result = run("FROM m UNION ALL FROM l ORDER BY a", tables={"m": maps, "l": lists})
+
+    assert result["rows"] == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+
+
+def test_the_result_of_a_step_without_rows_is_an_empty_table() -> None:
+    nothing = {"rows": [], "row_count": 0, "columns": ["a", "b"]}
+
+    assert run("SELECT a, b FROM t", tables={"t": nothing})["rows"] == []
+
+
+def test_a_table_of_no_rows_and_no_columns_says_what_to_give() -> None:
+    said = refusal("FROM t", tables={"t": []})
+
+    assert said.code == "no-table"
+    assert "the whole result of a step" in said.message
+
+
+def test_a_relative_path_in_sql_is_refused_with_a_word_on_whole_ones(tmp_path: Path) -> None:
+    said = refusal("COPY (SELECT 1) TO 'a.parquet'", folder=tmp_path, writes=True)
+    nowhere = refusal("FROM 'a.parquet'")
+
+    assert f"by their whole path, below '{tmp_path.resolve()}'" in said.message
+    assert "this worker allows no folder; set NOETL_FILES" in nowhere.message
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_was_stopped_leaves_nothing_unheard(caplog: pytest.LogCaptureFixture) -> None:
+    slow = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = -1"
+
+    said = refusal(slow, timeout=0.2)
+    gc.collect()
+
+    assert said.code == "timeout"
+    assert caplog.records == []

@@ -1,14 +1,17 @@
 import subprocess
 import sys
+import threading
 import typing
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from pydantic import ConfigDict
 
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.elsewhere import ELSEWHERE, instead_of
 from noetl_mcp.tasks.registry import BUILT_IN, find_tasks, installed, known_tasks
+from noetl_mcp.tasks.settings_model import SettingsModel
 
 LIBRARIES = """
 httpx aiohttp psycopg duckdb networkx jinja2 dramatiq mcp starlette yaml ifcopenshell rhino3dm
@@ -32,12 +35,23 @@ class Offer:
     value: str = "their.module:SPEC"
 
     def load(self) -> object:
-        if isinstance(self.found, Exception):
+        if isinstance(self.found, BaseException):
             raise self.found
         return self.found
 
 
-THEIRS = TaskSpec(name="theirs", summary="Theirs.", settings=BUILT_IN["noop"].settings)
+THEIRS = TaskSpec(
+    name="theirs",
+    summary="Theirs.",
+    settings=BUILT_IN["noop"].settings,
+    plugin="their.module:Theirs",
+)
+
+
+class NoSchema(SettingsModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    lock: threading.Event
 
 
 def test_an_installed_package_can_bring_a_task_type() -> None:
@@ -57,6 +71,14 @@ def test_an_installed_package_can_bring_a_task_type() -> None:
         (Offer("x", THEIRS), "calls itself 'theirs'"),
         (Offer("theirs", replace(THEIRS, settings=typing.cast(Any, dict))), "no settings model"),
         (Offer("http", replace(THEIRS, name="http")), "taken already"),
+        (Offer("x", SystemExit(3)), "SystemExit: 3"),
+        (Offer("turn", replace(THEIRS, name="turn")), "a name that no type can have"),
+        (Offer("My-Type", replace(THEIRS, name="My-Type")), "a name that no type can have"),
+        (Offer("theirs", replace(THEIRS, settings=NoSchema)), "Cannot generate a JsonSchema"),
+        (Offer("theirs", replace(THEIRS, writes=typing.cast(Any, True))), "cannot be asked"),
+        (Offer("theirs", replace(THEIRS, plugin=None)), "names no 'plugin'"),
+        (Offer("theirs", replace(THEIRS, plugin="their.module")), "is no import path"),
+        (Offer("theirs", replace(THEIRS, plugin=typing.cast(Any, 7))), "has a plugin of type int"),
     ],
 )
 def test_a_broken_offer_is_told_of_and_stops_nobody(offer: Offer, problem: str) -> None:
@@ -65,6 +87,16 @@ def test_a_broken_offer_is_told_of_and_stops_nobody(offer: Offer, problem: str) 
     assert dict(found.tasks) == dict(BUILT_IN)
     assert problem in found.broken[0].problem
     assert found.broken[0].comes_from == "their.module:SPEC"
+
+
+def test_a_writes_that_breaks_assumes_the_worst() -> None:
+    asked = typing.cast(Any, lambda settings: settings["method"] != "GET")
+
+    spec = find_tasks([Offer("theirs", replace(THEIRS, writes=asked))]).tasks["theirs"]
+
+    assert spec.writes({})
+    assert spec.writes({"method": "PUT"})
+    assert not spec.writes({"method": "GET"})
 
 
 def test_of_two_packages_that_take_one_name_the_first_wins() -> None:

@@ -22,6 +22,7 @@ from noetl_mcp.tasks.save_targets import (
 )
 from noetl_mcp.tasks.saves import SaveFile, SaveHttp, SavePython
 from noetl_mcp.tasks.saves_sql import SaveDuckdb, SavePostgres
+from noetl_mcp.tasks.specs_data import FileSettings
 from tests.tasks.calling import Around, call
 
 
@@ -345,8 +346,69 @@ def test_a_duckdb_save_needs_a_file(tmp_path: Path) -> None:
 
 def in_file(folder: Path, path: str, data: Json, mode: str = "append", **more: Any) -> Any:
     task = SaveFile(file=File(folders=[folder]))
-    made = call("save.file", FileTarget(path=path, **more), input={"data": data, "mode": mode})
+    wish: Json = {"data": data, "mode": mode, "key": more.pop("key", None)}
+    made = call("save.file", FileTarget(path=path, **more), input=wish)
     return asyncio.run(task.execute(made))
+
+
+@pytest.mark.parametrize("path", ["rooms.json", "rooms.jsonl", "rooms.yaml"])
+def test_an_upsert_of_a_file_replaces_rows_with_the_same_key(tmp_path: Path, path: str) -> None:
+    def upsert(*rows: Json) -> Json:
+        saved: Json = in_file(tmp_path, path, [*rows], "upsert", key=["floor", "name"])
+        return saved
+
+    upsert({"floor": 1, "name": "Hall", "m2": 12, "door": "D1"}, {"floor": 1, "name": "Bath"})
+    upsert({"floor": 1, "name": "Hall", "m2": 13}, {"floor": 2, "name": "Hall", "m2": 9})
+    again = upsert({"floor": 2, "name": "Hall", "m2": 9})
+
+    found = asyncio.run(File(folders=[tmp_path]).execute(call("file", FileSettings(path=path))))
+    assert again == {"saved": 1, "path": path}
+    assert isinstance(found, dict)
+    assert found["content"] == [
+        {"floor": 1, "name": "Hall", "m2": 13, "door": "D1"},
+        {"floor": 1, "name": "Bath"},
+        {"floor": 2, "name": "Hall", "m2": 9},
+    ]
+
+
+def test_an_upsert_of_a_csv_knows_its_rows_by_their_texts(tmp_path: Path) -> None:
+    in_file(tmp_path, "a.csv", [{"n": 1, "a": True}, {"n": 2, "a": None}], "upsert", key=["n"])
+    in_file(tmp_path, "a.csv", {"n": 2, "a": "x"}, "upsert", key=["n"])
+
+    assert (tmp_path / "a.csv").read_text() == "n,a\n1,true\n2,x\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "key", "words"),
+    [
+        ("a.json", [{"a": 1}], [], "needs 'key'"),
+        ("a.json", [{"a": 1}], ["b"], "a row has no b"),
+        ("a.json", "text", ["a"], "a table takes a map"),
+        ("a.txt", "text", ["a"], "needs a file of rows"),
+    ],
+)
+def test_an_upsert_of_a_file_that_cannot_be_made_says_why(
+    tmp_path: Path, path: str, data: Json, key: list[str], words: str
+) -> None:
+    with pytest.raises(Failed, match=words) as told:
+        in_file(tmp_path, path, data, "upsert", key=key)
+
+    assert not told.value.retriable
+    assert not (tmp_path / path).exists()
+
+
+def test_what_is_in_the_file_must_be_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("[1, 2]")
+
+    with pytest.raises(Failed, match="a map, or a list of maps"):
+        in_file(tmp_path, "a.json", [{"a": 1}], "upsert", key=["a"])
+
+
+def test_a_file_of_tables_is_no_place_for_text(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match=r"'a.parquet' is to be a Parquet file: read it with 'tables'"):
+        in_file(tmp_path, "a.parquet", [{"a": 1}])
+
+    assert not (tmp_path / "a.parquet").exists()
 
 
 def test_a_file_takes_the_data_in_its_form(tmp_path: Path) -> None:
