@@ -67,7 +67,8 @@ class Asking:
             records.connection.close()
 
     def close(self) -> None:
-        """Let the thread go."""
+        """Let the connection and the thread go."""
+        self._threads.submit(self.drop)
         self._threads.shutdown(wait=True)
 
 
