@@ -92,6 +92,7 @@ def test_all_is_what_a_module_really_has() -> None:
 
 def test_broad_excepts_stand_where_a_plugin_can_fail_and_nowhere_else() -> None:
     allowed = {
+        "noetl_mcp/compiler/settings.py",  # the settings of somebody else's type may do so too
         "noetl_mcp/tasks/exam.py",  # what is examined may raise anything
         "noetl_mcp/tasks/registry.py",  # somebody else's entry point may raise anything
         "noetl_mcp/worker/plugins.py",  # somebody else's plugin may raise anything

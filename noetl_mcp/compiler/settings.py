@@ -14,7 +14,7 @@ from noetl_mcp.playbook.dialects.steps import STEP_KEYS
 from noetl_mcp.playbook.node import Path, kind_of
 from noetl_mcp.playbook.values import Model
 from noetl_mcp.playbook.wrong_values import nearest_of, wanted
-from noetl_mcp.rules import reading, shape
+from noetl_mcp.rules import names, reading, shape
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.settings_model import canonical, spellings
 
@@ -74,6 +74,16 @@ def check_against(
         known = spellings(model)
         kept = {known.get(key, key): one for key, one in given.items() if key not in wrong}
         meant |= {known.get(key, key) for key in wrong}
+    except Exception as problem:  # noqa: BLE001 - the model may be that of an installed package
+        report.say(
+            names.BROKEN_TASK_TYPE,
+            place.at,
+            where=place.where,
+            name=model.__name__,
+            origin=model.__module__,
+            problem=f"raised {type(problem).__name__}: {problem}"[:500],
+        )
+        return {}
     else:
         kept = _placed(
             model, given, read.model_dump(by_alias=True, exclude_unset=True, warnings=False)
