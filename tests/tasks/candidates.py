@@ -26,6 +26,7 @@ from noetl_mcp.tasks.save_targets import SAVE_TARGETS
 from noetl_mcp.tasks.saves import SaveFile, SaveHttp, SavePython
 from noetl_mcp.tasks.saves_sql import SaveDuckdb, SavePostgres
 from noetl_mcp.tasks.shell import Shell
+from noetl_mcp.tasks.transfer import Transfer
 from tests.tasks.mcp_calls import GOOD
 from tests.wire.servers import Line, Server, answer, serving
 
@@ -201,6 +202,30 @@ _NAME = {"a": Secret(SECRET)}
 
 
 @asynccontextmanager
+async def transfer(folder: Path, dsn: Callable[[], str]) -> AsyncIterator[Candidate]:
+    web, made = Http(), folder / "moved.jsonl"
+    rows = {"type": "rows", "rows": [{"a": 1}, {"a": 2}]}
+    to_file = {"type": "file", "path": "moved.jsonl"}
+    missing = {"type": "file", "path": "missing.csv"}
+    no_server = f"postgresql://ann:{SECRET}@127.0.0.1:1/none"
+    nowhere = {"type": "postgres", "dsn": no_server, "table": "t"}
+    overwrites: dict[str, Any] = {"target": to_file, "mode": "overwrite"}
+    yield Candidate(
+        BUILT_IN["transfer"],
+        lambda: Transfer(http=web, folders=[folder]),
+        [
+            Case("a write", {"source": rows, **overwrites}),
+            Case("no source", {"source": missing, **overwrites}, ends="failed"),
+            Case("no target", {"source": rows, "target": nowhere}, ends="failed"),
+        ],
+        sent=lambda: made.exists() and made.stat().st_mtime_ns,
+        secrets=[SECRET],
+        never_lost="a target takes all rows or none; a lost commit is tried in its own tests",
+    )
+    await web.close()
+
+
+@asynccontextmanager
 async def file(folder: Path, dsn: Callable[[], str]) -> AsyncIterator[Candidate]:
     (folder / "a.json").write_text('{"a": [1, 2]}')
     kept = folder / "kept.txt"
@@ -366,6 +391,7 @@ CANDIDATES: dict[str, Made] = {
     "postgres": postgres,
     "duckdb": duckdb,
     "file": file,
+    "transfer": transfer,
     "shell": shell,
     "mcp": mcp,
     "save.postgres": save_postgres,
