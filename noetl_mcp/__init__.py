@@ -11,8 +11,8 @@ The road, in travel order:
     tasks/      7  with what: the task types and what each of them may be told
     events/     8  what happened: an append-only log
 
-The faces are cli/, web/, mcp/ and pages/; the toolboxes bim/, recipes/ and wire/. Under all of
-them lie rules/ (everything that can be wrong, once), `diagnostics` (where it is wrong) and
+The faces are cli/, web/, mcp/ and pages/; the toolboxes bim/, recipes/, wire/ and lettering/. Under
+all of them lie rules/ (everything that can be wrong, once), `diagnostics` (where it is wrong) and
 `errors`. `assembly` builds things, `settings` says how, `database` is the door to Postgres and
 embedded/ starts one. Stations that are not there yet are built in this order.
 """

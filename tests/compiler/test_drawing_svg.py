@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noetl_mcp.compiler.picture.drawing import Arrow, Box, Picture
-from noetl_mcp.compiler.picture.png import LONGEST_SIDE, MOST_PIXELS, fitting, png_of
+from noetl_mcp.compiler.picture.png import png_of
 from noetl_mcp.compiler.picture.svg import svg_of
-from noetl_mcp.compiler.picture.widths import BOLD, REGULAR, advances, can_write, width_of
+from noetl_mcp.lettering.raster import LONGEST_SIDE, MOST_PIXELS, fitting
+from noetl_mcp.lettering.widths import BOLD, REGULAR, advances, can_write, width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 ALLOWED = {"svg", "title", "desc", "style", "rect", "g", "path", "text"}

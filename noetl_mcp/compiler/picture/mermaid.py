@@ -9,9 +9,10 @@ import hashlib
 import re
 from collections.abc import Mapping
 
+from noetl_mcp.compiler.picture.conditions import condition
 from noetl_mcp.compiler.picture.drawing import Arrow, Box, Picture
-from noetl_mcp.compiler.picture.lettering import condition, printable, shortened
 from noetl_mcp.compiler.picture.palette import ACCENT, HIDDEN_CARD, LINES, WRITES, family
+from noetl_mcp.lettering.fitted import printable, shortened
 
 _LONGEST = 120.0
 _SAFE = re.compile(r"[\w \-.,:/()=!?]")

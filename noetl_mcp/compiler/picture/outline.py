@@ -8,10 +8,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from noetl_mcp.compiler.picture.canvas import cells, plain
+from noetl_mcp.compiler.picture.conditions import condition
 from noetl_mcp.compiler.picture.drawing import Picture
-from noetl_mcp.compiler.picture.lettering import condition, printable, shortened, squeezed
 from noetl_mcp.compiler.picture.ranks import topological
 from noetl_mcp.compiler.picture.wiring import Wire, Wiring, wired
+from noetl_mcp.lettering.fitted import printable, shortened, squeezed
 
 _DEEPEST = 6
 _WORDS = {"next": "", "error": "on error", "need": "needs"}

@@ -6,14 +6,14 @@ Each step is a `g.ng-step` with its name in `data-step`, so that a page may colo
 
 from noetl_mcp.compiler.picture.drawing import Picture
 from noetl_mcp.compiler.picture.layout import laid_out
-from noetl_mcp.compiler.picture.lettering import printable, shortened
 from noetl_mcp.compiler.picture.palette import DARK, INK, PAPER
 from noetl_mcp.compiler.picture.places import Layout, Ruler
 from noetl_mcp.compiler.picture.svg_boxes import LOOP, box_size, card, frame
 from noetl_mcp.compiler.picture.svg_legend import legend
 from noetl_mcp.compiler.picture.svg_lines import label_size, labels_of, lines_of
 from noetl_mcp.compiler.picture.svg_text import FONT, element, line_of, number, point, words
-from noetl_mcp.compiler.picture.widths import width_of
+from noetl_mcp.lettering.fitted import printable, shortened
+from noetl_mcp.lettering.widths import width_of
 
 RULER = Ruler(
     box=box_size,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noetl_mcp.compiler.picture.drawing import Box
-from noetl_mcp.compiler.picture.lettering import broken, printable, shortened
 from noetl_mcp.compiler.picture.palette import (
     ACCENT,
     CARD,
@@ -21,7 +20,8 @@ from noetl_mcp.compiler.picture.palette import (
 )
 from noetl_mcp.compiler.picture.places import Frame, Place, Size
 from noetl_mcp.compiler.picture.svg_text import element, line_of, number, words
-from noetl_mcp.compiler.picture.widths import width_of
+from noetl_mcp.lettering.fitted import broken, printable, shortened
+from noetl_mcp.lettering.widths import width_of
 
 _NAME, _KIND, _NOTE, _PILL = 13.0, 11.0, 10.5, 9.5
 _LEFT, _RIGHT, _TOP, _BOTTOM = 14.0, 12.0, 7.0, 8.0

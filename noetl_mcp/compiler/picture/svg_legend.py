@@ -3,7 +3,7 @@
 from noetl_mcp.compiler.picture.palette import CARD_EDGE, HIDDEN_CARD, LINES, SOFT_INK, WRITES
 from noetl_mcp.compiler.picture.places import Layout
 from noetl_mcp.compiler.picture.svg_text import element, line_of, point
-from noetl_mcp.compiler.picture.widths import width_of
+from noetl_mcp.lettering.widths import width_of
 
 _TEXT = 10.5
 _ROW = 18.0

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from noetl_mcp.compiler.picture.lettering import broken, condition
+from noetl_mcp.compiler.picture.conditions import condition
 from noetl_mcp.compiler.picture.palette import LINES, PAPER, SOFT_INK
 from noetl_mcp.compiler.picture.places import Point, Route, Size, Stroke
 from noetl_mcp.compiler.picture.svg_text import element, line_of, number, point, words
-from noetl_mcp.compiler.picture.widths import width_of
+from noetl_mcp.lettering.fitted import broken
+from noetl_mcp.lettering.widths import width_of
 
 _TEXT = 10.5
 _LINE = 13.0

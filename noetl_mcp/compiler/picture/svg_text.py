@@ -2,7 +2,7 @@
 
 from xml.sax.saxutils import escape, quoteattr
 
-from noetl_mcp.compiler.picture.lettering import printable
+from noetl_mcp.lettering.fitted import printable
 
 FONT = "'Noto Sans','Segoe UI','Helvetica Neue',Arial,sans-serif"
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from noetl_mcp.compiler.picture.arrangement import Arrangement
 from noetl_mcp.compiler.picture.canvas import DOWN, UP, Canvas, cells
+from noetl_mcp.compiler.picture.conditions import condition
 from noetl_mcp.compiler.picture.drawing import Box
 from noetl_mcp.compiler.picture.frames import Unit
-from noetl_mcp.compiler.picture.lettering import condition, printable, shortened, squeezed
 from noetl_mcp.compiler.picture.ports import Link, links
 from noetl_mcp.compiler.picture.tracks import Channel, Strand, channel
 from noetl_mcp.compiler.picture.wiring import Wire, Wiring
+from noetl_mcp.lettering.fitted import printable, shortened, squeezed
 
 _WIDEST_NAME = 28
 _WIDEST_LABEL = 26

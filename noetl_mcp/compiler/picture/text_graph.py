@@ -8,11 +8,11 @@ from noetl_mcp.compiler.picture.arrangement import arranged
 from noetl_mcp.compiler.picture.canvas import cells, plain
 from noetl_mcp.compiler.picture.drawing import Box, Picture
 from noetl_mcp.compiler.picture.frames import folded
-from noetl_mcp.compiler.picture.lettering import printable, shortened
 from noetl_mcp.compiler.picture.outline import outline_of
 from noetl_mcp.compiler.picture.places import Ruler, Size
 from noetl_mcp.compiler.picture.terminal import box_lines, drawn, label_text
 from noetl_mcp.compiler.picture.wiring import wired
+from noetl_mcp.lettering.fitted import printable, shortened
 
 _MOST_BOXES = 48
 _LEGEND = {"error": "╌╌ on error", "need": "┈┈ needs the result"}

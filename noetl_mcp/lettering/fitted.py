@@ -23,13 +23,6 @@ def printable(text: str) -> str:
     return " ".join(kept.split())
 
 
-def condition(text: str) -> str:
-    """Show a condition as it is meant: on one line, without the braces around the whole."""
-    line = printable(text)
-    inner = line[2:-2].strip() if line.startswith("{{") and line.endswith("}}") else line
-    return line if "{{" in inner or "}}" in inner else inner
-
-
 def shortened(text: str, limit: float, width: Width) -> str:
     """Keep the beginning and as much as fits, and say with '…' that more was there."""
     if width(text) <= limit:
