@@ -12,7 +12,7 @@ from noetl_mcp import diagnostics
 from noetl_mcp.broker.show import MOST_SHOWN
 from noetl_mcp.catalog import credentials
 from noetl_mcp.compiler import fitting
-from noetl_mcp.compiler.picture import png
+from noetl_mcp.lettering import raster
 from noetl_mcp.playbook import source
 from noetl_mcp.playbook.mcp_section import ModelPreset, Turn
 from noetl_mcp.playbook.model import Metadata, Step
@@ -66,7 +66,7 @@ def limits_page() -> str:
         ("templates rendered inside templates", guards.NESTED_LIMIT),
         ("characters for `striptags`, `urlize`, `wordwrap`", guards.HEAVY_LIMIT),
     )
-    pictures = (("pixels of a PNG", png.MOST_PIXELS), ("pixels on a side", png.LONGEST_SIDE))
+    pictures = (("pixels of a PNG", raster.MOST_PIXELS), ("pixels on a side", raster.LONGEST_SIDE))
     return page(
         "Limits",
         _HEAD,
