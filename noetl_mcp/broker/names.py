@@ -17,6 +17,7 @@ from noetl_mcp.compiler.plan import LITERAL_MARK, TEMPLATE_MARK
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.playbook.rendering.absent import Absent
 from noetl_mcp.playbook.rendering.views import Named, View
+from noetl_mcp.settings import PREFIX, SECRET_PREFIX
 
 _NONE: Mapping[str, Any] = {}
 _MISSING: Any = object()
@@ -326,11 +327,21 @@ class Scope(dict[str, Any]):
         return View(self._sight.workload, first={"input": self._sight.workload})
 
     def _secrets(self) -> Named:
-        return Named("the secrets", self._sight.secrets.__getitem__)
+        return Named("the secrets", self._sight.secrets.__getitem__, remedy=_set_secret)
 
     def _env(self) -> Named:
         called = "the variables of the environment that this worker allows"
-        return Named(called, self._sight.env.__getitem__)
+        return Named(called, self._sight.env.__getitem__, remedy=_allow_variable)
+
+
+def _set_secret(name: str) -> str:
+    if name != name.lower():
+        return f"secrets are named in small letters: 'secrets.{name.lower()}'"
+    return f"set {SECRET_PREFIX}{name.upper()} where the worker is started"
+
+
+def _allow_variable(name: str) -> str:
+    return f"set it where the worker is started, and name it in {PREFIX}ENV_ALLOW"
 
 
 def _loop(one: Round) -> dict[str, Json]:

@@ -112,8 +112,9 @@ class Credentials:
         row = self._connection.execute(SQL["get"], {"name": name}).fetchone()
         if row is None:
             near = closest(name, [one.name for one in self.names()])
-            more = f"; did you mean '{near}'?" if near else ""
-            raise WrongCredential(f"there is no credential '{shorten(name)}'{more}")
+            store = f"store it with: noetl-mcp credential set {shorten(name)} --type …"
+            more = f"did you mean '{near}'?" if near else store
+            raise WrongCredential(f"there is no credential '{shorten(name)}'; {more}")
         type, sealed, key_id = row
         fields = unseal(self._keys, name, type, key_id, bytes(sealed))
         return Credential(name, type, MappingProxyType(fields))

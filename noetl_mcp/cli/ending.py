@@ -105,9 +105,10 @@ def story(progress: Progress, seen: Seen, error: Mapping[str, Any]) -> list[str]
     attempt = error.get("attempt") or (step.attempt if step is not None else None)
     where = f"step '{name}' " if name else ""
     times = f" (attempt {attempt})" if attempt and attempt > 1 else ""
+    first, *others = str(error.get("message") or "no reason was given").splitlines()
     lines = [
-        f"{where}failed{times}: {error.get('message', 'no reason was given')} "
-        f"[{error.get('code', 'error')}]",
+        f"{where}failed{times}: {first} [{error.get('code', 'error')}]",
+        *(f"  {line}" for line in others),
         *(f"  {line}" for line in details_of(error)),
     ]
     if step is not None:

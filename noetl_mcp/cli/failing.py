@@ -20,13 +20,17 @@ IN_VAIN = frozenset(
     }
 )
 """Codes of what the plan or its values bring about: the same would fail again."""
+_WRITTEN_WRONG = ("duckdb-binder", "duckdb-catalog", "duckdb-parser", "postgres-42", "no-column")
+_OF_SERVERS = frozenset({"bad-auth", "bad-answer", "bad-json"})
+TO_GIVE = frozenset({"not-given", "credential", "no-model", "shell-not-allowed"})
+"""Codes of what the playbook needs and its surroundings lack."""
 JUDGED = frozenset({"assert", "expectation-failed", "expectation-unverifiable"})
 """Codes of what came after an answer: a retry only judges that answer again."""
 
 
 def is_in_vain(code: str) -> bool:
     """Whether the same would fail again."""
-    return code in IN_VAIN or (code.startswith("bad-") and code != "bad-auth")
+    return code in IN_VAIN or (code.startswith("bad-") and code not in _OF_SERVERS)
 
 
 def details_of(error: Mapping[str, Any]) -> list[str]:
@@ -61,12 +65,30 @@ def next_of(number: int, error: Mapping[str, Any]) -> list[str]:
             "it would fail the same way again; correct the playbook, then: noetl-mcp run FILE",
             f"or give other values: {typed('rerun', number, '--wait')} --set NAME=VALUE",
         ]
+    if code in TO_GIVE:
+        return [f"when that is provided for, go on with: {typed('retry', number, '--wait')}"]
     if code in JUDGED and step:
         return [
-            "a retry only judges the same answer again; to do the step again: "
+            "the step was done; a retry only judges the same answer again; to do the step again: "
             f"{typed('retry', number, '--wait', '--from', step)}"
         ]
-    return [f"try again from there with: {typed('retry', number, '--wait')}"]
+    if code == "not-recorded":
+        return ["a play back gives what was recorded; record it anew with --record-to"]
+    lines = [f"try again from there with: {typed('retry', number, '--wait')}"]
+    if _may_be_the_playbook(error):
+        lines.append("or correct the playbook, then: noetl-mcp run FILE")
+    return lines
+
+
+def _may_be_the_playbook(error: Mapping[str, Any]) -> bool:
+    """Whether a program or SQL of the playbook broke; a retry takes them as they were."""
+    details = error.get("details")
+    if isinstance(details, dict) and details.get("traceback"):
+        return True
+    items = details.get("errors") if isinstance(details, dict) else None
+    first = items[0] if isinstance(items, list) and items else None
+    code = first.get("code") if isinstance(first, dict) else error.get("code")
+    return str(code or "").endswith("-error") or str(code or "").startswith(_WRITTEN_WRONG)
 
 
 def next_of_cancelled(number: int) -> list[str]:
@@ -88,6 +110,7 @@ def _text(body: Any) -> str:
 __all__ = [
     "IN_VAIN",
     "JUDGED",
+    "TO_GIVE",
     "details_of",
     "first_item",
     "is_in_vain",

@@ -261,7 +261,8 @@ def _details(seen: Seen, step: Step) -> str:
     if step.attempt > 1:
         parts.append(f"{step.attempt} attempts")
     if step.fault:
-        parts.append(f"{step.fault.get('code', 'error')}: {step.fault.get('message', '')}")
+        first, *others = str(step.fault.get("message") or "").splitlines() or [""]
+        parts.append(f"{step.fault.get('code', 'error')}: {first}{' …' if others else ''}")
     return f"  {', '.join(parts)}" if parts else ""
 
 

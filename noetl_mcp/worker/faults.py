@@ -20,8 +20,10 @@ def fault_of(problem: BaseException) -> Fault:
             problem.retry_after,
             problem.details,
         )
-    code = {RenderError: "template", NotJson: "not-json", SecretLeft: "secret"}.get(type(problem))
-    return Fault(code or "error", str(problem), retriable=False)
+    if isinstance(problem, RenderError):
+        return Fault(problem.code, str(problem), retriable=False)
+    known: dict[type, str] = {NotJson: "not-json", SecretLeft: "secret"}
+    return Fault(known.get(type(problem), "error"), str(problem), retriable=False)
 
 
 __all__ = ["fault_of"]

@@ -35,6 +35,7 @@ _CERTAIN = {
     "items-failed",
     "no-such-playbook",
     "no-such-task",
+    "not-given",
     "secret",
     "template",
     "wrong-payload",

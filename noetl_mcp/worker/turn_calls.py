@@ -22,6 +22,7 @@ from noetl_mcp.tasks.gates import Broken, Gate, Refused, allow, judge
 from noetl_mcp.tasks.models.fits import misfits
 from noetl_mcp.tasks.models.talk import told
 from noetl_mcp.worker.calling import key_of, within
+from noetl_mcp.worker.faults import fault_of
 from noetl_mcp.worker.iterator import Reads
 from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rendered import Rendered, secrets_in, settings_of
@@ -98,7 +99,7 @@ class TurnCalls:
         except (Failed, Refused, Broken) as problem:
             given = {"error": {"code": problem.code, "message": problem.message}}
         except ERRORS as problem:
-            given = {"error": {"code": "template", "message": str(problem)}}
+            given = {"error": {"code": fault_of(problem).code, "message": str(problem)}}
         except ValidationError as problem:
             given = {"error": {"code": "bad-settings", "message": _first_line(problem)}}
         given = mask.value({"tool": wanted["name"], **given})

@@ -1,5 +1,8 @@
 """A failure is told with what a person needs, and with what can help."""
 
+import json
+from typing import Any
+
 import pytest
 
 from noetl_mcp.cli.columns import folded
@@ -45,6 +48,71 @@ def test_an_answer_that_would_only_be_judged_again_is_asked_for_anew() -> None:
     assert next_of(7, {"code": "http-status", "step": "a"}) == [
         "try again from there with: noetl-mcp retry 7 --wait"
     ]
+
+
+@pytest.mark.parametrize("code", ["not-given", "credential", "no-model", "shell-not-allowed"])
+def test_what_is_missing_around_a_playbook_is_provided_and_then_it_goes_on(code: str) -> None:
+    (said,) = next_of(7, {"code": code, "step": "a"})
+
+    assert said == "when that is provided for, go on with: noetl-mcp retry 7 --wait"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "name-error", "details": {"traceback": "line 3, in main"}},
+        {"code": "items-failed", "details": {"errors": [{"index": 0, "code": "type-error"}]}},
+        {"code": "duckdb-binder"},
+        {"code": "postgres-42703"},
+    ],
+)
+def test_a_program_that_broke_may_want_another_playbook(error: dict[str, Any]) -> None:
+    retry, corrected = next_of(7, error)
+
+    assert retry.endswith("noetl-mcp retry 7 --wait")
+    assert corrected == "or correct the playbook, then: noetl-mcp run FILE"
+
+
+def test_a_play_back_that_lacks_a_call_is_not_to_be_retried() -> None:
+    (said,) = next_of(7, {"code": "not-recorded", "step": "a"})
+
+    assert said == "a play back gives what was recorded; record it anew with --record-to"
+
+
+SECRET = HEAD + (
+    "workflow:\n  - step: start\n    type: set\n"
+    "    values: {is_test: \"{{ secrets.mode == 'test' }}\"}\n"
+)
+
+
+def test_a_secret_that_is_not_there_is_told_with_the_variable_to_set(
+    person: Person,  # noqa: F811  # a fixture
+) -> None:
+    ran = person.does("run", person.file(SECRET))
+    dry = person.does("run", person.file(SECRET), "--dry-run")
+    person.environment["NOETL_SECRET_MODE"] = "test"
+    again = person.does("retry", "1", "--wait")
+
+    told = "no 'mode' among the secrets; set NOETL_SECRET_MODE where the worker is started"
+    assert f"{told} [not-given]\n" in ran.err
+    assert "go on with: noetl-mcp retry 1 --wait\n" in ran.err
+    assert told in " ".join(dry.err.split())
+    assert json.loads(again.out) == {"is_test": True}
+
+
+LONG = HEAD + (
+    "workflow:\n  - step: start\n    type: python\n    code: |\n"
+    "      def main():\n          raise ValueError('one\\ntwo')\n"
+)
+
+
+def test_the_code_of_a_failure_stands_behind_its_first_line(
+    person: Person,  # noqa: F811  # a fixture
+) -> None:
+    ran = person.does("run", person.file(LONG))
+
+    assert "step 'start' failed: ValueError: one [value-error]\n  two\n" in ran.err
+    assert "value-error: ValueError: one …\n" in ran.err
 
 
 def test_a_command_begins_a_line_of_its_own_where_the_sentence_is_too_long() -> None:

@@ -18,6 +18,10 @@ from noetl_mcp.playbook.rendering.views import Named
 _LONGEST = 100  # characters of a name in a message, and of one that is compared with others
 
 
+class NotGiven(UndefinedError):
+    """What is missing is for whoever runs the program to give, not for the playbook."""
+
+
 class Absent(StrictUndefined):
     """A value that is not there, and where the path to it broke off."""
 
@@ -31,7 +35,8 @@ class Absent(StrictUndefined):
         exc: type[TemplateRuntimeError] = UndefinedError,
         path: str | None = None,
     ) -> None:
-        super().__init__(hint, obj, name, exc)
+        is_to_give = isinstance(obj, Named) and obj.remedy is not None
+        super().__init__(hint, obj, name, NotGiven if is_to_give else exc)
         self._path = path
 
     def further(self, path: str) -> "Absent":
@@ -72,7 +77,8 @@ def _told(name: object) -> str:
 
 def _lack(owner: object, name: object) -> str:
     if isinstance(owner, Named):
-        return f"no '{_told(name)}' among {owner.called}"
+        lack = f"no '{_told(name)}' among {owner.called}"
+        return f"{lack}; {owner.remedy(_told(name))}" if owner.remedy is not None else lack
     if isinstance(owner, Mapping):
         return f"no '{_told(name)}' in the map{_closest(_told(name), owner)}"
     if isinstance(owner, (list, tuple)) and isinstance(name, int):
@@ -93,4 +99,4 @@ def _closest(name: str, owner: Mapping[object, object]) -> str:
     return f", did you mean '{close[0]}'?" if close else ""
 
 
-__all__ = ["Absent"]
+__all__ = ["Absent", "NotGiven"]

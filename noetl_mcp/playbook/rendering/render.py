@@ -16,6 +16,7 @@ from typing import Any, Literal
 from jinja2 import Template, TemplateRuntimeError, TemplateSyntaxError, nodes, pass_context
 from jinja2.utils import missing
 
+from noetl_mcp.playbook.rendering.absent import NotGiven
 from noetl_mcp.playbook.rendering.code import Code
 from noetl_mcp.playbook.rendering.costs import charge
 from noetl_mcp.playbook.rendering.filters import guarded_filter
@@ -47,10 +48,14 @@ Gives = Literal["text", "path", "value", "made"]
 
 
 class RenderError(Exception):
-    """A template could not be rendered: which expression, why, and where it stands if known."""
+    """A template could not be rendered: which expression, why, and where it stands if known.
 
-    def __init__(self, expression: str, reason: str) -> None:
-        super().__init__(expression, reason)
+    `code` is `not-given` where the playbook is right and its surroundings lack something.
+    """
+
+    def __init__(self, expression: str, reason: str, code: str = "template") -> None:
+        super().__init__(expression, reason, code)
+        self.code = code
         self.expression = expression
         self.reason = reason
         self.at: tuple[str | int, ...] = ()
@@ -131,8 +136,8 @@ class _Path(Renderer):
                 value = look_up(value, key, path)
             return settled(bare(value))
         except _FAULTS as error:
-            reason = _reason(error)
-        raise RenderError(self.text, reason)
+            reason, code = _reason(error), _code(error)
+        raise RenderError(self.text, reason, code)
 
 
 def _step(environment: Sandbox, node: Step) -> tuple[str | int, Callable[..., Any], str]:
@@ -165,8 +170,8 @@ class _Compiled(Renderer):
             pieces: Any = self.template.root_render_func(context)
             return next(pieces) if self.gives != "text" else self.environment.concat(pieces)
         except _FAULTS as error:
-            expression, reason = self._place(error), _reason(error)
-        raise RenderError(expression, reason)
+            expression, reason, code = self._place(error), _reason(error), _code(error)
+        raise RenderError(expression, reason, code)
 
     def _place(self, error: BaseException) -> str:
         lines = [
@@ -195,6 +200,10 @@ def _compiled(environment: Sandbox, tree: nodes.Template, code: Code) -> Templat
     except ValueError:
         raise TemplateSyntaxError("a number is too long", 1) from None
     return Template.from_code(environment, program, {})
+
+
+def _code(error: BaseException) -> str:
+    return "not-given" if isinstance(error, NotGiven) else "template"
 
 
 def _reason(error: BaseException) -> str:

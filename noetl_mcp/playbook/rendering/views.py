@@ -67,19 +67,24 @@ class Items(dict[str, Any]):
 
 
 class Named(Mapping[str, Any]):
-    """Values that are found one by one, by name; all of them only when they can be listed."""
+    """Values that are found one by one, by name; all of them only when they can be listed.
 
-    __slots__ = ("_find", "_list", "called")
+    `remedy` says, of a name that is not there, how whoever runs the program can give it.
+    """
+
+    __slots__ = ("_find", "_list", "called", "remedy")
 
     def __init__(
         self,
         called: str,
         find: Callable[[str], object],
         every: Callable[[], Iterable[str]] | None = None,
+        remedy: Callable[[str], str] | None = None,
     ) -> None:
         self.called = called
         self._find = find
         self._list = every
+        self.remedy = remedy
 
     def __getitem__(self, name: str) -> Any:
         return self._find(name)
