@@ -31,6 +31,8 @@ from noetl_mcp.worker.turn_talk import Conversation
 _WIRES: Mapping[str, Any] = {"gateway": gateway, "openai": openai}
 _ATTEMPTS, _FIRST_WAIT, _MOST_WAIT = 4, 1.0, 60.0
 """A model that is busy or away is asked so often, when the turn says nothing else."""
+_ANSWERED = frozenset(("wrong-output", "bad-answer", "answer-cut"))
+"""Codes of a model that is there: it is asked again only where the step says `retry`."""
 _REFUSED = frozenset(("content_filter", "refusal"))
 
 
@@ -199,13 +201,18 @@ class Turns:
         around = self.steps.caller.around(work, mask)
         call = Call("http", settings, None, around, auth=reached.auth, timeout=reached.timeout)
         work.begun = True
-        answer = await http.execute(call)
+        try:
+            answer = await http.execute(call)
+        except (Failed, UnknownOutcome) as problem:
+            problem.message = f"model '{ask.model}': {problem.message}"
+            raise
         try:
             said: Said = reached.wire.read(
                 answer["data"] if isinstance(answer, dict) else None, ask
             )
         except NoAnswer as problem:
-            raise Failed("bad-answer", f"model '{ask.model}': {problem}") from None
+            words = f"model '{ask.model}' at {reached.url}: {problem}"
+            raise Failed("bad-answer", words) from None
         if said.refusal is not None or said.finish_reason in _REFUSED:
             why = said.refusal or said.content or "it gives no reason"
             raise Failed("model-refused", f"the model refuses: {why[:1_000]}", retriable=False)
@@ -274,7 +281,8 @@ class Turns:
         fault = mask.fault(fault_of(problem))
         lease, node = work.lease, work.node
         made = lease.attempt - lease.crashes
-        if "retry" in node.care or not fault.retriable or made >= _ATTEMPTS:
+        is_in_vain = not fault.retriable or fault.code in _ANSWERED or made >= _ATTEMPTS
+        if "retry" in node.care or is_in_vain:
             self.steps.fail(work, fault)
             return
         wait = max(min(_FIRST_WAIT * 2 ** (made - 1), _MOST_WAIT), fault.retry_after or 0.0)

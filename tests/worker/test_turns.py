@@ -241,7 +241,22 @@ def test_an_answer_that_never_fits_fails_the_turn(shop: Shop) -> None:
     assert done.error is not None
     assert done.error["code"] == "wrong-output"
     assert "$.mm" in done.error["message"]
-    assert len(made.asked) % 2 == 0
+    assert len(made.asked) == 2
+
+
+def test_a_model_that_cannot_be_reached_is_named(shop: Shop) -> None:
+    done, _ = run(shop, in_turn((400, {}, {"error": "no such model"})))
+
+    assert done.error is not None
+    assert done.error["message"].startswith("model 'small': 400 ")
+
+
+def test_an_answer_that_is_none_is_told_with_where_it_came_from(shop: Shop) -> None:
+    done, made = run(shop, in_turn({"hello": "world"}))
+
+    assert done.error is not None
+    assert (done.error["code"], len(made.asked)) == ("bad-answer", 1)
+    assert "/chat: the answer has neither" in done.error["message"]
 
 
 def choice(message: dict[str, Any], reason: str = "stop") -> dict[str, Any]:
