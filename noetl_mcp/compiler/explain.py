@@ -1,10 +1,12 @@
 """Say in plain text what a plan will do: order, ways and conditions, hidden steps, writes."""
 
+import re
 from typing import Any
 
 from noetl_mcp.compiler.dag import longest_way, most_at_once
 from noetl_mcp.compiler.plan import LITERAL_MARK, TEMPLATE_MARK, Plan, PlanEdge, PlanStep
 
+_SECRET = re.compile(r"\bsecrets\.(\w+)")
 _CODE = ("code", "code_b64", "command_b64")
 _SILENT = ("round", "name", "max_tool_rounds", "params_style", "enumerate", "tools")
 
@@ -114,6 +116,10 @@ def _care(step: PlanStep, plan: Plan) -> list[str]:
             lines.append(f"{key}: {count} line{'' if count == 1 else 's'}")
         elif key not in _SILENT and value not in (None, [], {}, False):
             lines.append(f"{key}: {_short(shown(value, plan))}")
+    if _is_save(step):
+        lines += _kept(more, plan)
+    if "auth" in more:
+        lines.append(f"auth: {_short(shown(more['auth'], plan))}")
     if more.get("input"):
         lines.append(f"input: {_short(shown(more['input'], plan))}")
     retry = more.get("retry")
@@ -136,6 +142,18 @@ def _care(step: PlanStep, plan: Plan) -> list[str]:
         lines.append(f"saved to {save['storage']}")
     for limit in more.get("limits", ()):
         lines.append(f"limited by '{shown(limit['name'], plan)}'")
+    return lines
+
+
+def _kept(save: Any, plan: Plan) -> list[str]:
+    """Say what a save keeps, and what becomes of what is there."""
+    lines = []
+    if "mode" in save:
+        key = save.get("key")
+        names = ", ".join(map(str, key)) if isinstance(key, list) else key
+        lines.append(f"mode: {save['mode']}" + (f" by {names}" if names else ""))
+    if "data" in save:
+        lines.append(f"data: {_short(shown(save['data'], plan))}")
     return lines
 
 
@@ -207,6 +225,7 @@ def _summary(plan: Plan) -> list[str]:
             lines.append(f"Not confirmed: {', '.join(asked)}")
     else:
         lines.append("Writes: nothing")
+    lines += _asked_for(plan)
     tools = [name for name, tool in plan.tools.items() if tool.get("writes")]
     if tools:
         lines.append(f"Tools that write: {', '.join(tools)}")
@@ -215,6 +234,30 @@ def _summary(plan: Plan) -> list[str]:
     beside = f"; up to {side} steps side by side" if side > 1 else ""
     lines.append(f"Longest way: {_short(' → '.join(way))} ({len(way)} steps){beside}")
     return lines
+
+
+def _asked_for(plan: Plan) -> list[str]:
+    """Name the secrets and credentials that must be there when it runs."""
+    secrets = {
+        name
+        for template in plan.templates
+        if "secrets" in template.get("names", ())
+        for name in _SECRET.findall(str(template["text"]))
+    }
+    credentials = {name for step in plan.steps for name in _credentials(step.more.get("auth"))}
+    lines = [f"Secrets: {', '.join(sorted(secrets))}"] if secrets else []
+    return lines + ([f"Credentials: {', '.join(sorted(credentials))}"] if credentials else [])
+
+
+def _credentials(auth: Any) -> list[str]:
+    """Return the names in `auth`; one that a template gives is not known before it runs."""
+    if isinstance(auth, str):
+        return [auth]
+    if not isinstance(auth, dict) or TEMPLATE_MARK in auth:
+        return []
+    if "type" in auth or "credential" in auth or "key" in auth:
+        auth = {"": auth.get("credential") or (auth.get("key") if len(auth) <= 2 else None)}
+    return [name for one in auth.values() for name in _credentials(one)]
 
 
 def bare(text: str) -> str:
