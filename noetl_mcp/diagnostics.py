@@ -98,6 +98,8 @@ class Report:
             return
         place = at if isinstance(at, Place) else self.source.place(at, key=at_key, word=word)
         shown = {name: shorten(str(value)) for name, value in words.items()}
+        if shown.get("known", "").endswith("…"):
+            shown["known"] = f"{shown['known'].rpartition(', ')[0]}, …"
         message = rule.message.format(**shown)
         found = Diagnostic(
             self.source.file, rule, message, place, suggestion, rule.help.format(**shown)

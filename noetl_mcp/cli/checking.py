@@ -42,6 +42,7 @@ def every_check() -> Iterator[Check]:
     """Yield the checks as they are made; what one of them needs and is missing ends them."""
     yield _python()
     yield from _libraries()
+    yield from _task_types()
     try:
         settings = Settings.load()
     except WrongSetting as problem:
@@ -63,6 +64,15 @@ def every_check() -> Iterator[Check]:
 def _python() -> Check:
     number = ".".join(map(str, sys.version_info[:3]))
     return Check("python", "fine", f"{number} at {sys.executable}")
+
+
+def _task_types() -> Iterator[Check]:
+    """Tell of types that installed packages bring and that cannot be used."""
+    from noetl_mcp.tasks.registry import find_tasks, installed
+
+    for one in find_tasks(installed()).broken:
+        says = f"'{one.name}' cannot be used: {one.comes_from} {one.problem}"
+        yield Check("task types", "doubtful", says, "correct the package that brings it")
 
 
 def _libraries() -> Iterator[Check]:

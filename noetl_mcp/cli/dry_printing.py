@@ -57,7 +57,7 @@ def summary_of(found: Rehearsed) -> str:
         return "everything would be allowed, nothing was written"
     allowed = sum(one.verdict == "allowed" and not one.perhaps for one in found.writes)
     might = sum(one.verdict == "allowed" and one.perhaps for one in found.writes)
-    said = f"{_counted(allowed, 'write')} would be allowed"
+    said = f"{_counted(allowed, 'write')} would be allowed" if found.writes else "no write was met"
     if might:
         said += f", and {might} more if {'it is' if might == 1 else 'they are'} reached"
     return f"{said}{_gaps(found)}; nothing was written"

@@ -44,7 +44,7 @@ def dry_run(
 
             refuse(problem.problems, as_json)
         except NoSuchPlaybook as problem:
-            raise click.ClickException(f"{problem}, and there is no such file") from None
+            raise click.ClickException(f"{problem}; there is no such file either") from None
     if as_json:
         _print_json(_shape(content, found))
     else:

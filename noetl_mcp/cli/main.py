@@ -49,6 +49,15 @@ COMMANDS = {
     "schema": "Print the JSON Schema of playbooks, plans or diagnostics.",
     "rules": "List everything that can be wrong.",
 }
+GROUPS = {
+    "About the language": "validate explain compile graph migrate schema rules",
+    "Start": "run submit catalog rerun",
+    "Watch": "watch executions show why events ask",
+    "Decide": "approve answer signal resolve cancel pause resume retry dead-letters",
+    "Operate": "worker serve db model status doctor",
+    "Keys": "credential token",
+}
+"""The commands as the help lists them."""
 SILENT = frozenset(
     ("validate", "compile", "explain", "graph", "migrate", "schema", "rules", "doctor")
 )
@@ -83,8 +92,16 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                rows = [(f"{name:<{width}}", COMMANDS[name]) for name in names.split()]
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("To begin"):
+            formatter.write_text("noetl-mcp validate FILE, explain FILE, run FILE")
+            formatter.write_text("--help behind a command tells its options.")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

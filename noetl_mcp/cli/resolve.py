@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from noetl_mcp.broker.resolve import How
 
 _HOWS = {
-    "accept": "it was done, and what follows goes on",
+    "accept": "it was done, and what you gave is its result",
     "retry": "it is done again",
     "abort": "it failed",
 }

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from noetl_mcp.broker.typed import typed
 from noetl_mcp.cli.connecting import opened_home
 
 if TYPE_CHECKING:
@@ -204,13 +205,17 @@ def _check(loaded: "Loaded", order: "Order", as_json: bool) -> "Plan":
 
     plan = compile_playbook(loaded, known_tasks())
     if plan is None:
-        from noetl_mcp.cli.printing import print_report
+        from noetl_mcp.cli.printing import counts, print_report
 
         if as_json:
             _print_refused([one.as_json() for one in loaded.report])
         else:
             print_report(loaded, err=True)
+            said = counts([loaded.report])
+            click.echo(f"{loaded.source.file}: {said}; nothing was started", err=True)
         raise click.exceptions.Exit(1)
+    if not as_json:
+        _tell_warnings(loaded)
     try:
         problems = check_payload(plan.inputs, order.values(plan.inputs))[1]
     except WrongPayload as problem:
@@ -218,6 +223,15 @@ def _check(loaded: "Loaded", order: "Order", as_json: bool) -> "Plan":
     if problems:
         refuse(problems, as_json)
     return plan
+
+
+def _tell_warnings(loaded: "Loaded") -> None:
+    """Say that there are warnings, and how they are seen; each run would tell all of them anew."""
+    count = sum(found.severity == "warning" for found in loaded.report)
+    if count:
+        said = "1 warning; it is told" if count == 1 else f"{count} warnings; they are told"
+        file = loaded.source.file
+        click.echo(f"{file}: {said} by: {typed('validate', file)}", err=True)
 
 
 def _start(
@@ -254,8 +268,8 @@ def _start(
                     [{"name": "no-such-playbook", "severity": "error", "message": str(problem)}]
                 )
                 raise click.exceptions.Exit(1) from None
-            what = "it is a folder" if Path(path).is_dir() else "there is no such file"
-            raise click.ClickException(f"{problem}, and {what}") from None
+            what = "it is a folder" if Path(path).is_dir() else "there is no such file either"
+            raise click.ClickException(f"{problem}; {what}") from None
     awaken(home.settings.broker, starting.pools)
     return started
 

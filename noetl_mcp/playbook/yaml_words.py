@@ -31,12 +31,18 @@ _CURES = (
     (
         "did not find expected ',' or '}'",
         "a '{' is not closed",
-        "separate the entries with ',' and close the map with '}'; quote '{{ … }}' inside it",
+        "separate the entries with ',' and close the map with '}'; quote '{{ … }}' inside it, and"
+        " use '…' for texts inside \"…\"",
     ),
     (
         "found unexpected end of stream",
         "a quote is opened and never closed",
         "close it, or double the quote that belongs to the text",
+    ),
+    (
+        "found a tab character",
+        "a tab is used to indent",
+        "indent with spaces only",
     ),
     (
         "found unknown escape character",

@@ -177,7 +177,7 @@ def test_a_doubt_is_resolved(here: Here) -> None:
     assert here("resolve", number, "one", "--accept", "{not json").code == 2
     assert here("resolve", number, "one", "--accept", "1", "--lease", "7").code == 1
     done = here("resolve", number, "one", "--accept", '{"ok": true}', "--reason", "seen")
-    says = "'one' is no longer in doubt: it was done, and what follows goes on\n"
+    says = "'one' is no longer in doubt: it was done, and what you gave is its result\n"
     assert (done.code, done.out) == (0, says)
     assert f"do it here with: noetl-mcp watch {number}" in done.err
 
