@@ -34,7 +34,7 @@ def is_in_vain(code: str) -> bool:
 
 
 def details_of(error: Mapping[str, Any]) -> list[str]:
-    """Return lines on where a program failed, or on what a server answered."""
+    """Return lines on where a program failed, or on what a server or a model answered."""
     details = error.get("details")
     if not isinstance(details, dict):
         return []
@@ -42,6 +42,9 @@ def details_of(error: Mapping[str, Any]) -> list[str]:
     if isinstance(traced, str):
         lines = traced.splitlines()[:-1]  # the last one is the message itself
         return lines if len(lines) <= _MOST_TRACED else [*lines[: _MOST_TRACED - 1], "…"]
+    content = details.get("content")
+    if error.get("code") == "wrong-output" and isinstance(content, str):
+        return [f"the model said: {shortened(content, _MOST_BODY)}"]
     body = details.get("body")
     if body in (None, ""):
         return []

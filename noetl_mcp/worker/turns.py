@@ -45,6 +45,8 @@ class _Reached:
     headers: Mapping[str, str]
     auth: Mapping[str, Mapping[str, Any]]
     timeout: float | None
+    named: str
+    """The model, and the way to it where its address is a secret that no message shows."""
 
 
 class Turns:
@@ -204,14 +206,14 @@ class Turns:
         try:
             answer = await http.execute(call)
         except (Failed, UnknownOutcome) as problem:
-            problem.message = f"model '{ask.model}': {problem.message}"
+            problem.message = f"{reached.named}: {problem.message}"
             raise
         try:
             said: Said = reached.wire.read(
                 answer["data"] if isinstance(answer, dict) else None, ask
             )
         except NoAnswer as problem:
-            words = f"model '{ask.model}' at {reached.url}: {problem}"
+            words = f"{reached.named}: POST {reached.url}: {problem}"
             raise Failed("bad-answer", words) from None
         if said.refusal is not None or said.finish_reason in _REFUSED:
             why = said.refusal or said.content or "it gives no reason"
@@ -258,7 +260,10 @@ class Turns:
             endpoint = endpoint.reveal()
         timeout = rendered.timeout or preset.get("timeout")
         url = f"{str(endpoint).rstrip('/')}{wire.PATH}"
-        return _Reached(url, wire, headers, auth, None if timeout is None else float(timeout))
+        way = "" if preset.get("endpoint") else ", through secrets.llm_gateway"
+        named = f"model '{preset.get('name')}'{way}"
+        timeout = None if timeout is None else float(timeout)
+        return _Reached(url, wire, headers, auth, timeout, named)
 
     def _offers(self, work: Work, allowed: Sequence[str]) -> tuple[Offer, ...]:
         tools = work.run.program.names.sections["tools"].value

@@ -30,6 +30,12 @@ def test_what_a_server_answered_is_told_but_not_all_of_it() -> None:
     assert details_of({"details": {"body": ""}}) == details_of({}) == []
 
 
+def test_what_a_model_said_instead_is_told() -> None:
+    error = {"code": "wrong-output", "details": {"content": "It is\n900 mm."}}
+
+    assert details_of(error) == ["the model said: It is 900 mm."]
+
+
 @pytest.mark.parametrize(
     "code", ["impossible-bounds", "unconfirmed", "no-such-task", "not-json", "bad-code"]
 )

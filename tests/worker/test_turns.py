@@ -248,7 +248,7 @@ def test_a_model_that_cannot_be_reached_is_named(shop: Shop) -> None:
     done, _ = run(shop, in_turn((400, {}, {"error": "no such model"})))
 
     assert done.error is not None
-    assert done.error["message"].startswith("model 'small': 400 ")
+    assert done.error["message"].startswith("model 'small', through secrets.llm_gateway: 400 ")
 
 
 def test_an_answer_that_is_none_is_told_with_where_it_came_from(shop: Shop) -> None:
