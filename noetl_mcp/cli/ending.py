@@ -12,7 +12,7 @@ from noetl_mcp.broker.records import Records
 from noetl_mcp.broker.typed import typed
 from noetl_mcp.cli.failing import details_of, first_item, next_of, next_of_cancelled
 from noetl_mcp.cli.looking import Seen
-from noetl_mcp.cli.screen import WORDS, is_behind
+from noetl_mcp.cli.screen import WORDS, began_of, is_behind
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import State, Status
 
@@ -72,7 +72,7 @@ def timeline(seen: Seen) -> list[str]:
     failed.
     """
     ran = [
-        one
+        one._replace(began_at=began_of(seen, one))
         for one in seen.steps_now
         if one.began_at and one.ended_at and not one.item and not is_behind(seen, one)
     ]

@@ -253,8 +253,9 @@ def _doing(step: Step) -> str:
 
 def _details(seen: Seen, step: Step) -> str:
     parts = []
-    if step.began_at and step.ended_at:
-        parts.append(f"{(step.ended_at - step.began_at).total_seconds():.2f} s")
+    began = began_of(seen, step)
+    if began and step.ended_at:
+        parts.append(f"{(step.ended_at - began).total_seconds():.2f} s")
     for fan in seen.fans:
         if fan.idx == step.idx:
             parts.append(f"{fan.ended} items" + (f", {fan.failed} failed" if fan.failed else ""))
@@ -282,6 +283,16 @@ def _settled(said: Mapping[str, object]) -> str:
     return f"{said.get('by') or 'somebody'} says that {how.get(str(said.get('how')), 'so')}{why}"
 
 
+def began_of(seen: Seen, step: Step) -> datetime | None:
+    """When a step began; a turn begins with the first question to its model."""
+    opening = f"{seen.names.of(step.idx)}.model.1"
+    if opening not in seen.names.names:
+        return step.began_at
+    first = seen.names.names.index(opening)
+    asked = next((one.began_at for one in seen.steps if one.idx == first and not one.item), None)
+    return asked if asked and asked >= seen.since else step.began_at
+
+
 def is_behind(seen: Seen, step: Step) -> bool:
     """Whether a step is of no interest: the compiler added it, and nothing is wrong with it."""
     return step.idx in seen.names.hidden and step.state not in (State.FAILED, State.DEAD)
@@ -298,4 +309,14 @@ def _plain(text: str) -> str:
     return escape(text)
 
 
-__all__ = ["WORDS", "Moving", "Plain", "Screen", "Silent", "is_behind", "screen", "wanted"]
+__all__ = [
+    "WORDS",
+    "Moving",
+    "Plain",
+    "Screen",
+    "Silent",
+    "began_of",
+    "is_behind",
+    "screen",
+    "wanted",
+]

@@ -131,7 +131,7 @@ class Session:
     def broken(self, code: str, message: str) -> Failed | UnknownOutcome:
         """Return what it means that no answer came: certain unless something may have been kept."""
         if self._stage == "connecting":
-            return Failed("not-sent", f"there is no connection: {message}")
+            return Failed("not-sent", f"there is no connection: {' '.join(message.split())}")
         evidence: Json = {"statement": self.statement, "stage": self._stage}
         if self._stage == "kept" and self.call.writes:
             return UnknownOutcome(code, message, evidence=evidence)

@@ -1,8 +1,13 @@
 """What a person is told before anything runs: of files with findings, of needs, and by the help."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from noetl_mcp.broker.progress import Names, Standing, Step
+from noetl_mcp.cli.looking import Seen
 from noetl_mcp.cli.main import COMMANDS, GROUPS
+from noetl_mcp.cli.screen import began_of
+from noetl_mcp.queue.lease import State, Status
 from tests.cli.commands import noetl
 from tests.cli.test_run import HEAD, Person, person  # noqa: F401  # a fixture
 
@@ -16,6 +21,15 @@ KEEPS = HEAD + (
     "    save:\n      storage: postgres\n      dsn: '{{ secrets.shop_dsn }}'\n"
     "      table: rooms\n      mode: upsert\n      key: id\n      data: '{{ result.rows }}'\n"
 )
+
+
+BEGAN = datetime(2026, 11, 18, 6, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+
+
+def seen(names: Names, steps: list[Step], since: datetime) -> Seen:
+    standing = Standing(Status.COMPLETED, 0, None, None, 1, None, BEGAN, BEGAN + 3 * SECOND)
+    return Seen(1, standing, names, steps, (), (), (), frozenset(), since)
 
 
 def explained(tmp_path: Path, text: str) -> str:
@@ -95,3 +109,12 @@ def test_a_dry_run_without_writes_does_not_speak_of_allowing_them(
     ran = person.does("run", person.file(text), "--dry-run")
 
     assert "dry run: no write was met; " in ran.err
+
+
+def test_a_turn_took_as_long_as_its_conversation() -> None:
+    first = Step(0, 0, State.DONE, 1, None, BEGAN, BEGAN + 2 * SECOND, None, None)
+    turn = first._replace(idx=1, began_at=BEGAN + 3 * SECOND, ended_at=BEGAN + 3 * SECOND)
+    names = Names(("answer.model.1", "answer"), frozenset({0}))
+
+    assert began_of(seen(names, [first, turn], since=BEGAN), turn) == BEGAN
+    assert began_of(seen(names, [first, turn], since=BEGAN + SECOND), turn) == turn.began_at
