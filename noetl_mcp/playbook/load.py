@@ -35,6 +35,8 @@ def load_file(path: FilePath) -> Loaded:
             raw = file.read(MOST_BYTES * 4 + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, IsADirectoryError):
+            reason = "it is a folder; name the files in it"
         raise NotReadable(f"cannot read '{path}': {reason}") from None
     return load_bytes(raw, str(path))
 

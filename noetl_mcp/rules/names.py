@@ -56,7 +56,7 @@ UNKNOWN_TASK_TYPE = Rule(
     "unknown-task-type",
     "error",
     "{where} has the unknown type '{name}'",
-    "use one of: {known}",
+    "use one of: {known}; or install the package that brings it",
 )
 TYPE_ELSEWHERE = Rule(
     "NP209",

@@ -131,7 +131,7 @@ def held(bound: Bound, counters: Counters) -> Finding:
     counted = counters.get(bound.counter)
     if counted is None:
         what = _COUNTED.get(bound.counter, f"how many were {bound.counter}")
-        message = f"the answer does not say {what}, so nobody can tell whether {bound.words}"
+        message = f"the answer does not say {what}, so '{key}: {expected}' cannot be checked"
         return Finding(key, expected, None, None, False, "expectation-unverifiable", message)
     number, source = counted
     if bound.allows(number):

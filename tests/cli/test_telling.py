@@ -98,6 +98,21 @@ def test_a_tab_that_indents_is_told(tmp_path: Path) -> None:
         assert "indent with spaces only" in text
 
 
+def test_a_folder_is_told_to_be_one(tmp_path: Path) -> None:
+    ran = noetl("validate", str(tmp_path))
+
+    assert ran.code == 1
+    assert "it is a folder; name the files in it" in ran.out
+
+
+def test_an_unknown_type_may_be_one_that_a_package_brings(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text(HEAD + "workflow: [{step: start, type: note}]\n")
+
+    text = noetl("validate", str(tmp_path / "t.yaml")).out
+
+    assert "workbook; or install the package that brings it\n" in text
+
+
 def test_a_dry_run_without_writes_does_not_speak_of_allowing_them(
     person: Person,  # noqa: F811  # a fixture
 ) -> None:
