@@ -62,8 +62,8 @@ class Postgres:
         """Send the statements and return what they gave."""
         settings: PostgresSettings = call.settings
         statements = script(call)
-        for one in statements:
-            _refuse_copy(one, writes=call.writes)
+        for one in () if call.writes else statements:
+            _refuse_reaching_out(one)
 
         async def all_of_them() -> Json:
             answers = [await session.run(one, at) for at, one in enumerate(statements, 1)]
@@ -287,11 +287,16 @@ _SPELLINGS = {
 }
 
 
-def _refuse_copy(statement: Statement, *, writes: bool) -> None:
-    """Refuse what a read-only transaction would let through: COPY into a file or a program."""
-    is_copy = first_words(statement.text)[:1] in (("COPY",), ("EXPLAIN",))
-    if is_copy and not writes and looks_like_writing(statement.text):
+def _refuse_reaching_out(statement: Statement) -> None:
+    """Refuse what a read-only transaction would let through, for nobody could take it back.
+
+    COPY writes files and runs programs, and a block of code may hold one; LOAD runs a library.
+    """
+    first = first_words(statement.text)[:1]
+    if first in (("COPY",), ("EXPLAIN",)) and looks_like_writing(statement.text):
         raise refused("COPY into a file or a program changes something: say 'writes: true'")
+    if first in (("DO",), ("LOAD",)):
+        raise refused(f"nobody sees what {first[0]} brings about: say 'writes: true'")
 
 
 async def _opened(target: str) -> Link:

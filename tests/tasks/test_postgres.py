@@ -246,6 +246,9 @@ def test_a_step_that_does_not_write_cannot(empty_database: str) -> None:
         "COPY (SELECT 1) TO PROGRAM 'cat > /dev/null'",
         "COPY t TO STDOUT",
         "DO $$ BEGIN INSERT INTO t VALUES (1); END $$",
+        "DO $$ BEGIN COPY (SELECT 1) TO PROGRAM 'cat > /dev/null'; END $$",
+        "/* */ do $$ begin copy (select 1) to program 'cat > /dev/null'; end $$",
+        "LOAD '$libdir/plpgsql'",
     ],
 )
 @pytest.mark.parametrize("transaction", [True, False])
