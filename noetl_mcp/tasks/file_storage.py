@@ -17,11 +17,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from pydantic_core import SchemaError, SchemaValidator, core_schema
+
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.tasks.folders import Place, kind_of
 
 MOST_LISTED = 10_000
+MOST_PATTERN = 1_000
 PIECE = 1024 * 1024
 _OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -151,7 +154,7 @@ def listed(place: Place, pattern: str) -> list[Json]:
         top = os.open(place.name, os.O_RDONLY | os.O_DIRECTORY | _OPEN, dir_fd=outer)
         try:
             for path, kind, known in _below(top, "", deep="**" in pattern or "/" in pattern):
-                if fits.fullmatch(path):
+                if _fits(fits, path):
                     found[path] = _entry(path, kind, known)
         finally:
             os.close(top)
@@ -187,22 +190,53 @@ def _below(folder: int, before: str, *, deep: bool) -> Iterator[tuple[str, str, 
                 os.close(held)
 
 
-_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]]+\]")
+_GLOB = re.compile(r"(?:\*\*/)+|\*+|\?|\[[!^]?[^\]]+\]")
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """Return what a pattern means: * and ? stay in a folder, ** goes into folders."""
+def _pattern(text: str) -> SchemaValidator:
+    """Return what a pattern means: * and ? stay in a folder, ** goes into folders.
+
+    The matcher takes time in proportion to the path, whatever the pattern; the one of `re` does
+    not, and lets nothing else in this process go on meanwhile.
+    """
     pieces, at = list[str](), 0
     for found in _GLOB.finditer(text):
         pieces.append(re.escape(text[at : found.start()]))
-        sign = found[0]
-        known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-        pieces.append(known.get(sign) or sign.replace("[!", "[^").replace("\\", r"\\"))
+        pieces.append(_meaning(found[0]))
         at = found.end()
+    whole = "".join((r"(?s)\A", *pieces, re.escape(text[at:]), r"\z"))
     try:
-        return re.compile("".join((*pieces, re.escape(text[at:]))))
-    except re.error:
-        raise Failed("wrong-pattern", f"'{text}' is no pattern", retriable=False) from None
+        if len(text) > MOST_PATTERN:
+            raise ValueError
+        known = core_schema.str_schema(pattern=whole, regex_engine="rust-regex")
+        return SchemaValidator(known)
+    except (SchemaError, ValueError):
+        said = f"'{text[:200]}' is no pattern"
+        raise Failed("wrong-pattern", said, retriable=False) from None
+
+
+def _meaning(sign: str) -> str:
+    """Return one sign of a pattern as an expression."""
+    if sign.endswith("/"):
+        return "(?:.*/)?"
+    if sign.startswith("*"):
+        return "[^/]*" if sign == "*" else ".*"
+    if sign == "?":
+        return "[^/]"
+    is_other = sign[1] in "!^" and len(sign) > 3
+    signs, at, inner = list[str](), 0, sign[2 if is_other else 1 : -1]
+    while at < len(inner):
+        is_range = inner[at + 1 : at + 2] == "-" and at + 2 < len(inner)
+        ends = (inner[at], inner[at + 2]) if is_range else (inner[at],)
+        signs.append("-".join(map(re.escape, ends)))
+        at += 3 if is_range else 1
+    return f"[{'^' if is_other else ''}{''.join(signs)}]"
+
+
+def _fits(pattern: SchemaValidator, path: str) -> bool:
+    """Whether a path fits; bytes that are no text count as one sign."""
+    text = path.encode(errors="surrogateescape").decode(errors="replace")
+    return pattern.isinstance_python(text)
 
 
 @contextmanager
@@ -282,6 +316,7 @@ def _refuse_long(size: int, most: int) -> None:
 
 __all__ = [
     "MOST_LISTED",
+    "MOST_PATTERN",
     "Seen",
     "append",
     "delete",

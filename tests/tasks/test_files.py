@@ -309,6 +309,11 @@ def test_a_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
         ("a/?.txt", ["a/c.txt"]),
         ("a/[!c].txt", []),
         ("[ab]*", ["a", "b.txt"]),
+        ("[a-c]*", ["a", "b.txt"]),
+        ("[^a-c]*", ["link"]),
+        ("[[&&-]*", []),
+        ("**/**/e.txt", ["a/d/e.txt"]),
+        ("*.(txt)", []),
     ],
 )
 def test_a_pattern_says_what_is_listed(tmp_path: Path, pattern: str, paths: list[str]) -> None:
@@ -321,6 +326,18 @@ def test_a_pattern_says_what_is_listed(tmp_path: Path, pattern: str, paths: list
 
     assert [one["path"] for one in found["files"]] == paths
     assert found["count"] == len(paths)
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 30 + "b", "**a" * 30 + "b", "**/" * 30 + "*a*a*b"])
+def test_no_pattern_takes_a_process_along(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / ("a" * 200)).write_text("x")
+
+    assert run(tmp_path, ".", "list", pattern=pattern)["files"] == []
+
+
+@pytest.mark.parametrize("pattern", ["[z-a]", "*a" * 501])
+def test_what_is_no_pattern_is_refused(tmp_path: Path, pattern: str) -> None:
+    assert refusal(tmp_path, ".", "list", pattern=pattern).code == "wrong-pattern"
 
 
 def test_what_is_listed_says_what_it_is(tmp_path: Path) -> None:
