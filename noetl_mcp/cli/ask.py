@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noetl_mcp.cli.at_desk import print_value
+from noetl_mcp.cli.columns import tamed
 from noetl_mcp.cli.connecting import opened_home
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _tell(answer: "Answer") -> None:
     for number, name in enumerate(answer.columns):
         is_number = all(isinstance(row[number], int | float | None) for row in answer.rows)
         table.add_column(
-            Text(name), justify="right" if is_number else "left", no_wrap=not is_terminal
+            Text(tamed(name)), justify="right" if is_number else "left", no_wrap=not is_terminal
         )
     for row in answer.rows:
         table.add_row(*(Text(_cell(value)) for value in row))
@@ -203,7 +204,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="milliseconds")
     if isinstance(value, str):
-        return value
+        return tamed(value)
     from noetl_mcp.events.ask import plain
 
-    return str(plain(value))
+    return tamed(str(plain(value)))

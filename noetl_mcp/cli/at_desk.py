@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from noetl_mcp.cli.columns import say, table
+from noetl_mcp.cli.columns import echo, say, table
 from noetl_mcp.cli.connecting import opened_home
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def print_value(value: Any) -> None:
     """Print a value as JSON."""
     import orjson  # only here: every other use of the command does without it
 
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
 
 def short_time(moment: str | None) -> str:

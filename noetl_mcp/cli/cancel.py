@@ -3,6 +3,7 @@
 import click
 
 from noetl_mcp.cli.at_desk import EXECUTION, at_desk, by, print_value
+from noetl_mcp.cli.columns import echo
 
 
 @click.command("cancel")
@@ -30,8 +31,8 @@ def command(execution: int, reason: str | None, force: bool, as_json: bool) -> N
         )
         return
     if found.is_over:
-        click.echo(f"execution {execution} is cancelled")
+        echo(f"execution {execution} is cancelled")
         return
-    click.echo(f"execution {execution} is being cancelled")
+    echo(f"execution {execution} is being cancelled")
     for one in found.waits_for:
-        click.echo(f"it waits: {one}")
+        echo(f"it waits: {one}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noetl_mcp.cli.at_desk import print_value, table
+from noetl_mcp.cli.columns import echo
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -41,7 +42,7 @@ def list_(as_json: bool) -> None:
         print_value([{**row, "created_at": _moment(row["created_at"])} for row in rows])
         return
     if not found:
-        click.echo("there are none; keep one with 'noetl-mcp submit FILE'", err=True)
+        echo("there are none; keep one with 'noetl-mcp submit FILE'", err=True)
         return
     rows_ = [["PATH", "VERSION", "SINCE (UTC)", "WHAT"]]
     for path, version, name, description, created_at in found:
@@ -60,7 +61,7 @@ def show_(path: str, version: int | None, as_json: bool) -> None:
         entry = _entry(catalog, path, version)
         versions = catalog.versions(path)
     if not as_json:
-        click.echo(entry.content, nl=not entry.content.endswith("\n"))
+        echo(entry.content, nl=not entry.content.endswith("\n"))
         return
     print_value(
         {
@@ -104,9 +105,9 @@ def diff_(path: str, old: int, new: int, as_json: bool) -> None:
         print_value({"path": path, "from": old, "to": new, "same_plan": is_same, "diff": lines})
         return
     for line in lines:
-        click.echo(line)
+        echo(line)
     if is_same:
-        click.echo("both have the same plan", err=True)
+        echo("both have the same plan", err=True)
 
 
 def _entry(catalog: "Catalog", path: str, version: int | None) -> "Entry":

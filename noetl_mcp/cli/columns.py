@@ -1,4 +1,8 @@
-"""Print rows and sentences so that they fit the terminal; into files and pipes they go whole."""
+"""Print rows and sentences so that they fit the terminal; into files and pipes they go whole.
+
+Much of what is printed was written by others: servers, programs, models. Nothing of it may move the
+cursor, change the title or turn the direction of a line.
+"""
 
 import re
 import shutil
@@ -17,14 +21,34 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+_TINT = re.compile(r"\x1b\[[0-9;:]*m")
+_MOVING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def tamed(text: str) -> str:
+    """Return a text without colours, and with all else that steers a terminal spelt out.
+
+    It is spelt as in JSON, so that JSON stays what it is.
+    """
+    if text.isprintable():
+        return text
+    plain = _TINT.sub("", text.replace("\r\n", "\n"))
+    return _MOVING.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print a text that others may have written."""
+    click.echo(tamed(text), err=err, nl=nl)
+
+
 def say(text: str, *, indent: str = "", err: bool = False) -> None:
     """Print a sentence, on several lines when the terminal is narrow; no word is broken."""
     wide = width()
     if wide is None:
-        click.echo(text, err=err)
+        echo(text, err=err)
         return
     for line in folded(text, wide, indent):
-        click.echo(line, err=err)
+        echo(line, err=err)
 
 
 def folded(text: str, wide: int, indent: str = "") -> list[str]:
@@ -63,12 +87,13 @@ def shortened(text: str, most: int) -> str:
 
 def table(rows: list[list[str]]) -> None:
     """Print rows in columns that are as wide as they must be; the last one is cut to fit."""
+    rows = [[tamed(cell) for cell in row] for row in rows]
     wide, widths = width(), widths_of(rows)
     if wide is not None:
         left = max(LEAST, wide - sum(widths[:-1]) - GAP * (len(widths) - 1))
         rows = [[*row[:-1], shortened(row[-1], left)] for row in rows]
     for row in rows:
-        click.echo(line(row, widths))
+        echo(line(row, widths))
 
 
 def widths_of(rows: list[list[str]]) -> list[int]:
@@ -82,4 +107,16 @@ def line(row: list[str], widths: list[int]) -> str:
     return (" " * GAP).join(cells).rstrip()
 
 
-__all__ = ["GAP", "LEAST", "folded", "line", "say", "shortened", "table", "width", "widths_of"]
+__all__ = [
+    "GAP",
+    "LEAST",
+    "echo",
+    "folded",
+    "line",
+    "say",
+    "shortened",
+    "table",
+    "tamed",
+    "width",
+    "widths_of",
+]

@@ -3,6 +3,7 @@
 import click
 
 from noetl_mcp.cli.at_desk import EXECUTION, at_desk, by, print_value, short_time, table
+from noetl_mcp.cli.columns import echo
 
 
 @click.group("dead-letters", invoke_without_command=True)
@@ -21,7 +22,7 @@ def command(ctx: click.Context, limit: int, as_json: bool) -> None:
         print_value(found)
         return
     if not found:
-        click.echo("there are none", err=True)
+        echo("there are none", err=True)
         return
     rows = [["ID", "PLAYBOOK", "STEP", "CRASHES", "ENDED (UTC)"]]
     rows += [
@@ -51,7 +52,7 @@ def requeue_(execution: int, reason: str | None, as_json: bool) -> None:
         told = {"execution_id": str(execution), "round": found.round, "steps": list(found.steps)}
         print_value(told)
         return
-    click.echo(f"execution {execution} goes on with {', '.join(found.steps)}")
+    echo(f"execution {execution} goes on with {', '.join(found.steps)}")
 
 
 @command.command("drop")
@@ -67,4 +68,4 @@ def drop_(execution: int, reason: str | None, as_json: bool) -> None:
     if as_json:
         print_value({"execution_id": str(execution), "steps": found})
         return
-    click.echo(f"dropped {', '.join(found)} of execution {execution}")
+    echo(f"dropped {', '.join(found)} of execution {execution}")

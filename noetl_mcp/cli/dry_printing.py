@@ -9,8 +9,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
-import click
-
+from noetl_mcp.cli.columns import echo
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import State
 from noetl_mcp.worker.rehearsal import Rehearsed
@@ -36,9 +35,9 @@ def tell(found: Rehearsed) -> None:
     for word, name, text in _steps(found):
         _print(_row(word, name, [text], column, width), err=True)
     for line in _writes(found, column, width):
-        click.echo(line)
+        echo(line)
     for line in textwrap.wrap(f"dry run: {summary_of(found)}", width, subsequent_indent="  "):
-        click.echo(line, err=True)
+        echo(line, err=True)
 
 
 def summary_of(found: Rehearsed) -> str:
@@ -191,7 +190,7 @@ def _cut(text: str, room: int) -> list[str]:
 
 def _print(lines: list[str], *, err: bool) -> None:
     for line in lines:
-        click.echo(line, err=err)
+        echo(line, err=err)
 
 
 __all__ = ["summary_of", "tell"]

@@ -10,6 +10,7 @@ import click
 
 from noetl_mcp.broker import starts
 from noetl_mcp.broker.program import Program
+from noetl_mcp.cli.columns import echo
 from noetl_mcp.cli.connecting import opened_home
 from noetl_mcp.cli.dry_printing import summary_of, tell
 from noetl_mcp.queue.encode import decode
@@ -140,7 +141,7 @@ def _shape(content: Mapping[str, Any], found: Rehearsed) -> dict[str, Any]:
 def _print_json(value: Any) -> None:
     import orjson  # only here: every other use of the command does without it
 
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
 
 __all__ = ["dry_run"]

@@ -5,11 +5,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from noetl_mcp.broker.progress import Progress, Step
 from noetl_mcp.broker.records import Records
 from noetl_mcp.broker.typed import typed
+from noetl_mcp.cli.columns import echo
 from noetl_mcp.cli.failing import details_of, first_item, next_of, next_of_cancelled
 from noetl_mcp.cli.looking import Seen
 from noetl_mcp.cli.screen import WORDS, began_of, is_behind
@@ -49,20 +48,20 @@ def tell_end(
 
 def _tell(progress: Progress, records: Records, seen: Seen) -> None:
     for line in timeline(seen):
-        click.echo(line, err=True)
+        echo(line, err=True)
     found = records.ended(progress.id)
     status, result, error = found or (Status.FAILED, None, None)
     took = ""
     if seen.standing.ended is not None:
         took = f" in {(seen.standing.ended - seen.since).total_seconds():.2f} s"
     word = Status(status).name.lower()
-    click.echo(f"execution {progress.id} {word}{took}", err=True)
+    echo(f"execution {progress.id} {word}{took}", err=True)
     if status == Status.COMPLETED:
         if result is not None and result != "null":
             _print_json(decode(records.whole(result)))
         return
     for line in story(progress, seen, decode(error) if error else {}):
-        click.echo(line, err=True)
+        echo(line, err=True)
 
 
 def timeline(seen: Seen) -> list[str]:
@@ -147,7 +146,7 @@ def _bar(step: Step, begin: datetime, end: datetime) -> str:
 def _print_json(value: Any) -> None:
     import orjson  # only here: every other use of the command does without it
 
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
 
 
 __all__ = ["story", "tell_end", "timeline"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noetl_mcp.cli.at_desk import EXECUTION
+from noetl_mcp.cli.columns import echo
 from noetl_mcp.cli.connecting import opened_home
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def command(
         if as_json:
             _tell_json(found)
         elif not _tell_lines(found, as_json=False):
-            click.echo("there are none", err=True)
+            echo("there are none", err=True)
 
 
 def _demand_kinds(log: "Log", kinds: Sequence[str]) -> None:
@@ -101,9 +102,9 @@ def _tell_json(events: "Iterable[Event]") -> None:
 
     sign = "["
     for event in events:
-        click.echo(f"{sign}\n  {orjson.dumps(event.as_json()).decode()}", nl=False)
+        echo(f"{sign}\n  {orjson.dumps(event.as_json()).decode()}", nl=False)
         sign = ","
-    click.echo("[]" if sign == "[" else "\n]")
+    echo("[]" if sign == "[" else "\n]")
 
 
 def _tell_lines(events: "Iterable[Event]", as_json: bool) -> int:
@@ -111,7 +112,7 @@ def _tell_lines(events: "Iterable[Event]", as_json: bool) -> int:
     count = 0
     for event in events:
         count += 1
-        click.echo(_json_line(event) if as_json else line(event))
+        echo(_json_line(event) if as_json else line(event))
     sys.stdout.flush()
     return count
 

@@ -12,7 +12,7 @@ from noetl_mcp.cli.at_desk import (
     short_time,
     table,
 )
-from noetl_mcp.cli.columns import GAP, folded, line, width, widths_of
+from noetl_mcp.cli.columns import GAP, echo, folded, line, width, widths_of
 
 STATUS = ("running", "paused", "completed", "failed", "cancelled")
 
@@ -52,11 +52,11 @@ def command(
         print_value(found)
         return
     if not found:
-        click.echo("there are none", err=True)
+        echo("there are none", err=True)
         return
     _tell(found)
     if len(found) == limit:
-        click.echo(f"more: --before {found[-1]['execution_id']}", err=True)
+        echo(f"more: --before {found[-1]['execution_id']}", err=True)
 
 
 def _tell(found: list[dict[str, Any]]) -> None:
@@ -81,11 +81,11 @@ def _tell(found: list[dict[str, Any]]) -> None:
     assert wide is not None
     rows, widths = _narrowed(rows, widths, max(_LEAST_NAME, widths[_PLAYBOOK] + min(0, left + GAP)))
     indent = " " * (widths[0] + GAP)
-    click.echo(line(rows[0], widths))
+    echo(line(rows[0], widths))
     for row, text in zip(rows[1:], whys[1:], strict=True):
-        click.echo(line(row, widths))
+        echo(line(row, widths))
         for part in folded(text, wide - len(indent)) if text else ():
-            click.echo(f"{indent}{part}")
+            echo(f"{indent}{part}")
 
 
 _PLAYBOOK, _LEAST_NAME = 2, 12

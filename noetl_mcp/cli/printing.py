@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import click
 
+from noetl_mcp.cli.columns import tamed
 from noetl_mcp.diagnostics import Diagnostic, Report, shorten
 from noetl_mcp.playbook.load import Loaded
 from noetl_mcp.playbook.source import Source
@@ -51,7 +52,7 @@ def told(found: Diagnostic, source: Source, *, colour: bool) -> str:
     number = str(place.line)
     gutter = " " * len(number)
     lines = [
-        f"{head}: {_paint(found.message, colour, bold=True)}",
+        f"{head}: {_paint(tamed(found.message), colour, bold=True)}",
         f"{gutter}--> {shorten(found.file)}:{place.line}:{place.column}",
     ]
     excerpt = source.line(place.line)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from noetl_mcp.broker.typed import typed
+from noetl_mcp.cli.columns import echo
 from noetl_mcp.cli.connecting import opened_home
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _deck(
 
 def _tell_it_was_there(started: "Started") -> None:
     other = "" if started.is_same else " and began with other values"
-    click.echo(f"execution {started.id} has this key{other}; it is not started again", err=True)
+    echo(f"execution {started.id} has this key{other}; it is not started again", err=True)
 
 
 def _file(playbook: str, version: int | None) -> "Loaded | None":
@@ -280,8 +281,8 @@ def refuse(problems: "Sequence[Problem]", as_json: bool) -> NoReturn:
         _print_refused([one.as_json() for one in problems])
     else:
         for one in problems:
-            click.echo(f"{one.code}: {one.text}", err=True)
-        click.echo("nothing was started", err=True)
+            echo(f"{one.code}: {one.text}", err=True)
+        echo("nothing was started", err=True)
     raise click.exceptions.Exit(1)
 
 
@@ -302,13 +303,13 @@ def _tell_started(started: "Started", as_json: bool) -> None:
             }
         )
         return
-    click.echo(started.id)
+    echo(str(started.id))
     if not started.is_new:
         return
-    click.echo(f"started; see how it goes on with: noetl-mcp watch {started.id}", err=True)
+    echo(f"started; see how it goes on with: noetl-mcp watch {started.id}", err=True)
 
 
 def _print_json(value: Any) -> None:
     import orjson  # only here: every other use of the command does without it
 
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

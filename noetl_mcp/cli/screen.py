@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-import click
-
 from noetl_mcp.broker.progress import Step
 from noetl_mcp.broker.show import at_clock
 from noetl_mcp.broker.typed import typed
+from noetl_mcp.cli.columns import echo, tamed
 from noetl_mcp.cli.looking import RESOLVED, RETRY, Seen
 from noetl_mcp.queue.lease import Halt, State
 
@@ -46,7 +45,7 @@ class Silent:
 
     def say(self, text: str) -> None:
         """Write a sentence."""
-        click.echo(text, err=True)
+        echo(text, err=True)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -92,7 +91,7 @@ class Plain:
 
     def line(self, text: str) -> None:
         """Write a line."""
-        click.echo(text, err=True)
+        echo(text, err=True)
 
     def say(self, text: str) -> None:
         """Write a sentence."""
@@ -303,10 +302,10 @@ def _when(step: Step) -> datetime:
 
 
 def _plain(text: str) -> str:
-    """Return a text that rich takes for nothing else."""
+    """Return a text that rich and the terminal take for nothing else."""
     from rich.markup import escape
 
-    return escape(text)
+    return escape(tamed(text))
 
 
 __all__ = [

@@ -15,6 +15,7 @@ from noetl_mcp.cli.at_desk import (
     short_time,
     table,
 )
+from noetl_mcp.cli.columns import echo
 
 if TYPE_CHECKING:
     from noetl_mcp.broker.desk import Desk
@@ -75,15 +76,15 @@ def _tell(told: Mapping[str, Any]) -> None:
         _tell_error(told["error"])
     for one in told["attention"]:
         say(f"! {_wanted(told['execution_id'], one)}", indent="  ")
-    click.echo()
+    echo()
     table([_HEAD, *map(_row, told["steps"])])
     if told["result"] is not None:
-        click.echo()
+        echo()
         _tell_value("result", told["result"])
     if told["error"] is not None:
         from noetl_mcp.cli.failing import next_of, next_of_cancelled
 
-        click.echo()
+        echo()
         number = int(told["execution_id"])
         is_cancelled = told["status"] == "cancelled"
         for line in next_of_cancelled(number) if is_cancelled else next_of(number, told["error"]):
@@ -192,9 +193,9 @@ def _tell_items(items: Mapping[str, Any]) -> None:
         counts = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in states.items())
         _line("", f"'{name}': {counts or 'none so far'}")
     if items.get("steps"):
-        click.echo()
+        echo()
         table([_HEAD, *map(_row, items["steps"])])
-        click.echo()
+        echo()
 
 
 def _tell_value(label: str, value: Any) -> None:
@@ -206,4 +207,4 @@ def _tell_value(label: str, value: Any) -> None:
         text = "\n" + orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
     if len(text) > _WIDEST:
         text = f"{text[:_WIDEST]}\n… {len(text):,} characters; --json prints all of them"
-    click.echo(f"{label}  {text}")
+    echo(f"{label}  {text}")
