@@ -5,6 +5,7 @@ They stand among its labels, under a name that nobody else may use, so that list
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from noetl_mcp.broker.refusals import NotAllowed
 from noetl_mcp.queue.encode import decode, encode
@@ -40,9 +41,14 @@ def guards_of(labels: str | None) -> Guards:
     return Guards(_READ_ONLY in said, _CONFIRM in said)
 
 
-def carried(labels: str | None) -> str | None:
-    """Return the labels that a child has from its parent: the guards alone."""
-    found = guards_of(labels).labels
+def carried(labels: str | None, options: Mapping[str, Any]) -> str | None:
+    """Return the labels that a child has from its parent: the guards alone.
+
+    They are those of the parent, and what the options of its plan ask for.
+    """
+    own = guards_of(labels)
+    is_strict = own.require_confirm or options.get("require_confirm") is True
+    found = Guards(own.read_only, is_strict).labels
     return encode(found) if found else None
 
 

@@ -94,7 +94,7 @@ class Reads:
                 key=f"{CHILD_KEY}{run.id}:{work.node.idx}:{work.item}:{run.context.round}:{number}",
                 priority=run.context.priority,
                 pins=run.context.pins,
-                labels=carried(run.context.labels),
+                labels=carried(run.context.labels, run.program.plan["options"]),
             )
 
         child = await self.worker.ask(start)

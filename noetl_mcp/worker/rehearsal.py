@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from noetl_mcp.broker.guards import carried
 from noetl_mcp.broker.program import Program
 from noetl_mcp.broker.records import Begin, Context, Key
 from noetl_mcp.broker.results import Known
@@ -137,8 +138,12 @@ class Rehearsal:
         number = self.store.start(len(runs), begin.payload, rows)
         context = Context(number, len(runs), begin.payload)
         if parent is not None:
+            above = runs[parent[0]]
             context = context._replace(
-                parent_execution=parent[0], parent_idx=parent[1], parent_item=parent[2]
+                parent_execution=parent[0],
+                parent_idx=parent[1],
+                parent_item=parent[2],
+                labels=carried(above.context.labels, above.program.plan["options"]),
             )
         run = RehearsedRun(program, context, workload, program.lanes[0], self.props.world)
         runs[number] = run

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from noetl_mcp.broker.asked import Asked, truth
+from noetl_mcp.broker.guards import guards_of
 from noetl_mcp.broker.program import Node
 from noetl_mcp.playbook.rendering.render import RenderError
 from noetl_mcp.playbook.rendering.secret import Secret
@@ -179,6 +180,7 @@ class RehearsedSteps(Steps):
         }
         known = replace(rendered, expect=bounds) if gaps else rendered
         strict = bool(work.run.program.plan["options"].get("require_confirm"))
+        strict = strict or guards_of(work.run.context.labels).require_confirm
         gate = gate_of(node, known, self.rules, strict=strict)
         answer = None
         try:

@@ -86,6 +86,18 @@ def test_a_confirmation_that_was_asked_for_at_the_start_is_asked_of_every_worker
     assert done.error["code"] == "unconfirmed"
 
 
+def test_a_playbook_that_asks_for_confirmations_asks_them_of_its_children(shop: Shop) -> None:
+    head = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: k, path: tests/"
+    shop.submit(head + "low}\nworkflow:\n  - {step: start, type: change, data: {x: 1}}\n")
+    shop.submit(head + "kid}\nworkflow:\n  - {step: start, type: playbook, path: tests/low}\n")
+
+    done = shop.run("require_confirm: true\n" + one("type: playbook, path: tests/kid"))
+
+    assert done.status == "failed"
+    assert "does not say 'confirm: true'" in str(done.error)
+    assert shop.change.calls == []
+
+
 def test_a_repeat_goes_on_until_its_condition_holds(shop: Shop) -> None:
     numbers = count(1)
 

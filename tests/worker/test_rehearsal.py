@@ -323,6 +323,16 @@ def test_a_child_is_gone_through_with_what_is_known_of_its_payload() -> None:
     assert (found.result, found.writes[2].playbook) == (5, "tests/child")
 
 
+def test_a_child_is_asked_for_the_confirmations_that_its_parent_asks_for() -> None:
+    child = "workflow:\n  - {step: start, type: change, data: {x: 1}}\n"
+
+    found = Stage(**{"tests/child": child}).run(
+        "require_confirm: true\nworkflow:\n  - {step: start, type: playbook, path: tests/child}\n"
+    )
+
+    assert verdicts(found) == {"start": "refused"}
+
+
 def test_a_child_that_perhaps_calls_itself_is_gone_into_once() -> None:
     again = (
         "workflow:\n  - {step: start, next: [make]}\n"
