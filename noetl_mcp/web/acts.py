@@ -100,6 +100,9 @@ async def resolve(talk: Talk) -> Response:
         raise Fault(400, "wrong-value", "'how' says what is to become of it", allowed=_HOWS)
     chosen: Literal["accept", "retry", "abort"] = how
     lease = body.get("lease")
+    if how == "retry" and lease is None:
+        # A click that came twice would settle the doubt of the second time too, and send a third.
+        raise Fault(400, "missing", "'lease' is needed: the number of the doubt that was looked at")
     given: dict[str, Any] = {
         "value": body.get("value"),
         "reason": word(body.get("reason"), "reason"),

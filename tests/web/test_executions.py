@@ -189,6 +189,11 @@ def test_what_is_wrong_with_a_request_is_said(site: Site) -> None:
         (client.post("/api/executions", json={"path": "a", "on_end": "a/b"}), 400, "wrong-value"),
         (client.post("/api/callbacks/nobody", json=1), 404, "not-found"),
     ]
+    doubt = {"step": "a", "how": "retry"}  # it says which doubt was looked at, or a new one is hit
+    cases += [
+        (client.post("/api/executions/77/resolve", json=doubt), 400, "missing"),
+        (client.post("/api/executions/77/resolve", json={**doubt, "lease": 1}), 404, "not-found"),
+    ]
 
     for answer, status, code in cases:
         assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.text
