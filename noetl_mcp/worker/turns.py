@@ -28,6 +28,8 @@ from noetl_mcp.worker.settle import Kind, Work
 from noetl_mcp.worker.step import Steps
 from noetl_mcp.worker.turn_talk import Conversation
 
+MOST_CALLS = 128
+"""More calls than these in one answer of a model are a failure; none of them is made."""
 _WIRES: Mapping[str, Any] = {"gateway": gateway, "openai": openai}
 _ATTEMPTS, _FIRST_WAIT, _MOST_WAIT = 4, 1.0, 60.0
 """A model that is busy or away is asked so often, when the turn says nothing else."""
@@ -146,6 +148,9 @@ class Turns:
         output: dict[str, Any] = {}
         if ask.schema is not None and not said.wanted:
             said, output = await self._fitting(work, ask, reached, said, usages, mask)
+        if len(said.wanted) > MOST_CALLS:
+            words = f"the model asks for {len(said.wanted):,} calls at once; {MOST_CALLS} are made"
+            raise Failed("too-many-calls", f"{words} at most, so none was", retriable=False)
         if said.wanted and not ask.offers:
             words = "the model still asks for tools when its rounds are used up"
             raise Failed("tool-rounds-used-up", words, retriable=False)
@@ -317,4 +322,4 @@ def _read(content: str, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
     return value, misfits(value, schema)
 
 
-__all__ = ["Turns"]
+__all__ = ["MOST_CALLS", "Turns"]

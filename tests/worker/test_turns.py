@@ -11,6 +11,7 @@ from noetl_mcp.broker.run import World
 from noetl_mcp.playbook.rendering.secret import Secret
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import Status
+from noetl_mcp.worker.turns import MOST_CALLS
 from tests.broker.desks import ANN, events, work, work_off
 from tests.worker.gateway import Gateway, Says, calls, gateway, in_turn, text
 from tests.worker.shop import Done, Shop
@@ -150,6 +151,16 @@ def test_a_call_that_must_not_be_made_is_answered_and_not_made(
     (told,) = answered(made)
     assert decode(told["content"])["error"]["code"] == code
     assert told["tool_call_id"] == "c0"
+
+
+def test_a_model_that_asks_for_too_many_calls_at_once_gets_none(shop: Shop) -> None:
+    wanted = [("look", {"q": "x"})] * (MOST_CALLS + 1)
+
+    done, made = run(shop, in_turn(calls(*wanted), text("never mind")))
+
+    assert (done.status, made.tools) == ("failed", [])
+    assert done.error is not None
+    assert done.error["code"] == "too-many-calls"
 
 
 def test_reading_tools_run_side_by_side_and_writing_ones_one_after_another(shop: Shop) -> None:
