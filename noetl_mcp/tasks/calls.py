@@ -4,7 +4,7 @@ A task returns plain JSON, or raises one of the three answers below. It gets eve
 keeps no state of one call for the next, knows no queue and never tries again by itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -83,7 +83,8 @@ class Call:
     `settings` is the task's settings model with secrets in plain text, so it is never shown.
     `auth` holds credentials by alias, the only one under the empty name. `key` is the idempotency
     key: the same for every automatic attempt. `sql` holds the bound statements where a task has
-    some. `remembered` is the note of a former life of this attempt.
+    some. `remembered` is the note of a former life of this attempt. `heard` is given the pieces of
+    an answer as they come, by a task that can.
     """
 
     task: str
@@ -101,6 +102,7 @@ class Call:
     timeout: float | None = None
     sql: Sequence[Statement] = ()
     remembered: Json = None
+    heard: Callable[[bytes], None] | None = None
 
 
 class Task(Protocol):

@@ -72,6 +72,7 @@ def request_of(call: Call, known: Known, allowed: Allowed) -> Request:
         redirects=settings.max_redirects if may_move else 0,
         way=way_of(settings),
         reaches=allowed.reaches,
+        heard=call.heard,
     )
 
 

@@ -289,13 +289,16 @@ async def _body(
     if request.method != "HEAD" and length.isdecimal() and int(length) > most:
         raise _too_large(request, status)
     pieces, size = list[bytes](), 0
+    codings = headers.get("content-encoding")
+    heard = None if codings or not 200 <= status < 300 else request.heard
     async for piece in stream:
         pieces.append(piece)
         size += len(piece)
         if size > most:
             raise _too_large(request, status)
+        if heard is not None:
+            heard(piece)
     body = b"".join(pieces)
-    codings = headers.get("content-encoding")
     if not codings or not body:
         return body
     try:

@@ -45,7 +45,8 @@ class Request:
     `timeout` bounds everything, `connect_timeout` the way to the server (its name, its port, TLS),
     `silence` the time without a single byte of the answer. `max_bytes` bounds the body, also once
     it is unpacked. `redirects` says how many are followed; a write follows none. `reaches` is asked
-    of each place that the request would go to.
+    of each place that the request would go to. `heard` is given the pieces of an answer as they
+    come, if its status is a success and it is not packed.
     """
 
     method: str
@@ -60,6 +61,7 @@ class Request:
     redirects: int = 0
     way: Way = field(default=Way(), repr=False)
     reaches: Callable[[str], bool] = _anywhere
+    heard: Callable[[bytes], None] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

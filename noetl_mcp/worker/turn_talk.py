@@ -38,6 +38,7 @@ class Conversation:
             "max_tool_rounds": int(settings.get("max_tool_rounds", 0)),
             "params": dict(settings.get("params") or {}),
             "output_schema": settings.get("output_schema"),
+            "stream": settings.get("stream") is True,
         }
 
     def _first(self, said: Mapping[str, Any]) -> list[Message]:

@@ -7,6 +7,7 @@ own steps gave, so that any worker can go on with a conversation. Calls no tool.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
 from noetl_mcp.tasks.models import gateway, openai
 from noetl_mcp.tasks.models.fits import misfits
 from noetl_mcp.tasks.models.said import Ask, Message, NoAnswer, Offer, Said, added
+from noetl_mcp.tasks.models.streamed import whole
 from noetl_mcp.tasks.specs_web import HttpSettings
 from noetl_mcp.worker.caching import Question
 from noetl_mcp.worker.faults import fault_of
@@ -27,6 +29,7 @@ from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Kind, Work
 from noetl_mcp.worker.step import Steps
 from noetl_mcp.worker.turn_talk import Conversation
+from noetl_mcp.worker.turn_writing import STREAM, Writing
 
 MOST_CALLS = 128
 """More calls than these in one answer of a model are a failure; none of them is made."""
@@ -36,6 +39,7 @@ _ATTEMPTS, _FIRST_WAIT, _MOST_WAIT = 4, 1.0, 60.0
 _ANSWERED = frozenset(("wrong-output", "bad-answer", "answer-cut"))
 """Codes of a model that is there: it is asked again only where the step says `retry`."""
 _REFUSED = frozenset(("content_filter", "refusal"))
+_CUT = frozenset(("length", "max_tokens"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,7 @@ class Turns:
             {**(preset.get("params") or {}), **asked["params"]},
             asked["output_schema"],
             preset.get("tool_calls") == "schema",
+            asked.get("stream") is True,
         )
 
     async def _answered(
@@ -175,8 +180,6 @@ class Turns:
         """Return an answer that fits the schema, after one repair at most, and what it holds."""
         assert ask.schema is not None
         for is_last in (False, True):
-            if said.finish_reason == "length":
-                raise Failed("answer-cut", "the answer was cut off before it was whole")
             output, wrong = _read(said.content, ask.schema)
             if not wrong:
                 return said, {"output": output}
@@ -187,7 +190,8 @@ class Turns:
             said = await self._say(work, replace(ask, messages=again, offers=()), reached, mask)
             usages.append(said.usage)
         words = f"the answer does not fit the output schema: {'; '.join(wrong)}"
-        raise Failed("wrong-output", words, details={"content": said.content[:10_000]})
+        details = {"content": said.content[:10_000]}
+        raise Failed("wrong-output", words, retriable=False, details=details)
 
     async def _say(self, work: Work, ask: Ask, reached: _Reached, mask: Mask) -> Said:
         """Send one request to the model and read what it says."""
@@ -195,34 +199,33 @@ class Turns:
         if http is None:
             raise Failed("no-such-task", "this worker cannot reach models", retriable=False)
         self._tell(work, Kind.MODEL_CALLED, {"model": ask.model, "messages": len(ask.messages)})
-        settings = HttpSettings.model_validate(
-            {
-                "url": reached.url,
-                "method": "POST",
-                "json": reached.wire.body(ask),
-                "headers": dict(reached.headers),
-                "response": "json",
-                "follow_redirects": False,
-            }
-        )
         around = self.steps.caller.around(work, mask)
+        settings = _posted(ask, reached)
         call = Call("http", settings, None, around, auth=reached.auth, timeout=reached.timeout)
+        writing = Writing(partial(around.log, stream=STREAM), mask.secrets)
+        if ask.is_streamed:
+            call.heard = writing.heard
         work.begun = True
         try:
             answer = await http.execute(call)
         except (Failed, UnknownOutcome) as problem:
             problem.message = f"{reached.named}: {problem.message}"
             raise
+        writing.end()
         try:
-            said: Said = reached.wire.read(
-                answer["data"] if isinstance(answer, dict) else None, ask
-            )
+            data = answer["data"] if isinstance(answer, dict) else None
+            if ask.is_streamed:
+                data = whole(data if isinstance(data, str) else "")
+            said: Said = reached.wire.read(data, ask)
         except NoAnswer as problem:
             words = f"{reached.named}: POST {reached.url}: {problem}"
             raise Failed("bad-answer", words) from None
         if said.refusal is not None or said.finish_reason in _REFUSED:
             why = said.refusal or said.content or "it gives no reason"
             raise Failed("model-refused", f"the model refuses: {why[:1_000]}", retriable=False)
+        if _is_cut(said, ask):
+            words = "the answer was cut off before it was whole; raise 'max_tokens' in 'params'"
+            raise Failed("answer-cut", words, retriable=False)
         heard = {"model": ask.model, "finish_reason": said.finish_reason, "usage": said.usage}
         self._tell(work, Kind.MODEL_ANSWERED, {**heard, "tool_calls": len(said.wanted)})
         return said
@@ -303,6 +306,26 @@ class Turns:
         lease = work.lease
         self.settler.engine.outbox.tell(Told(kind, *lease.key, lease.attempt, encode(data)))
         self.settler.engine.soon()
+
+
+def _posted(ask: Ask, reached: _Reached) -> HttpSettings:
+    """Return the request that asks a model; a stream is not packed, so that it can be shown."""
+    streamed = ask.is_streamed
+    return HttpSettings.model_validate(
+        {
+            "url": reached.url,
+            "method": "POST",
+            "json": {**reached.wire.body(ask), **(reached.wire.STREAMED if streamed else {})},
+            "headers": {**reached.headers, **({"Accept-Encoding": "identity"} if streamed else {})},
+            "response": "text" if streamed else "json",
+            "follow_redirects": False,
+        }
+    )
+
+
+def _is_cut(said: Said, ask: Ask) -> bool:
+    """Whether an answer that had to be JSON ends in the middle; of a text its beginning will do."""
+    return said.finish_reason in _CUT and not said.wanted and (ask.forced or ask.schema is not None)
 
 
 def _opening(asked: Mapping[str, Any]) -> list[Message]:

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,6 +45,13 @@ def calls(*wanted: tuple[str, Any]) -> dict[str, Any]:
     return {"content": "", "tool_calls": made, "usage": {"input_tokens": 5, "output_tokens": 1}}
 
 
+@dataclass
+class Stream:
+    """An answer that is sent piece by piece, each when it comes; what stands for a text is JSON."""
+
+    pieces: Iterable[Any]
+
+
 def in_turn(*answers: Any) -> Says:
     """Say one after another, the last one for ever."""
     return lambda body, number: answers[min(number, len(answers)) - 1]
@@ -70,6 +77,9 @@ def gateway(says: Says) -> Iterator[Gateway]:
             status, headers = 200, {}
             if isinstance(said, tuple):
                 status, headers, said = said
+            if isinstance(said, Stream):
+                self.stream(said)
+                return
             self.give(status, json.dumps(said).encode(), headers)
 
         def do_GET(self) -> None:
@@ -84,6 +94,17 @@ def gateway(says: Says) -> Iterator[Gateway]:
                 self.close_connection = True
                 return
             self.give(200, json.dumps({"at": self.path}).encode(), {})
+
+        def stream(self, said: Stream) -> None:
+            self.close_connection = True
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            for one in said.pieces:
+                event = one if isinstance(one, str) else json.dumps(one)
+                self.wfile.write(f"data: {event}\n\n".encode())
+                self.wfile.flush()
 
         def give(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
             self.send_response(status)
@@ -110,4 +131,4 @@ def gateway(says: Says) -> Iterator[Gateway]:
         server.server_close()
 
 
-__all__ = ["Gateway", "calls", "gateway", "in_turn", "text"]
+__all__ = ["Gateway", "Stream", "calls", "gateway", "in_turn", "text"]

@@ -1,6 +1,8 @@
 """Turns: what a model is asked, the tools that it may use, and what comes of both."""
 
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import Status
 from noetl_mcp.worker.turns import MOST_CALLS
 from tests.broker.desks import ANN, events, work, work_off
-from tests.worker.gateway import Gateway, Says, calls, gateway, in_turn, text
+from tests.worker.gateway import Gateway, Says, Stream, calls, gateway, in_turn, text
 from tests.worker.shop import Done, Shop
 from tests.worker.test_rehearsal import Stage
 
@@ -384,3 +386,118 @@ def test_a_model_that_takes_too_long_is_asked_again_and_then_given_up(shop: Shop
     done, made = run(shop, slowly, turn="      timeout: 0.3\n")
 
     assert (done.status, len(made.asked)) == ("completed", 2)
+
+
+@pytest.mark.parametrize("says", ["length", "max_tokens"])
+def test_an_answer_in_a_form_that_was_cut_off_fails_and_a_text_is_given_as_it_came(
+    shop: Shop, says: str
+) -> None:
+    cut = text('{"mm": 1', finish_reason=says)
+
+    failed, made = run(shop, in_turn(cut), turn=SCHEMA)
+    given, _ = run(shop, in_turn(cut))
+
+    assert failed.error is not None
+    assert (failed.error["code"], len(made.asked)) == ("answer-cut", 1)
+    result: Any = given.result
+    assert (result["content"], result["finish_reason"]) == ('{"mm": 1', says)
+
+
+def test_a_model_that_is_held_to_a_schema_and_cut_off_gives_no_half_answer(shop: Shop) -> None:
+    with gateway(in_turn(choice({"content": '{"answer": "it is 15'}, "length"))) as made:
+        forced = f", adapter: openai, endpoint: '{made.url}/v1', tool_calls: schema"
+        number = begun(shop, made, model=forced)
+        work_off(shop, number)
+
+    error = shop.done(number).error
+    assert error is not None
+    assert error["code"] == "answer-cut"
+
+
+# Streams
+
+STREAMED = "      stream: true\n"
+
+
+def shown(shop: Shop, number: int) -> list[str]:
+    """What the log shows of an answer while it is written."""
+    return [one["text"] for one in events(shop, number, "log") if one["stream"] == "model"]
+
+
+def test_an_answer_is_shown_while_it_is_written(shop: Shop) -> None:
+    is_seen = threading.Event()
+
+    def slowly() -> Iterator[Any]:
+        yield {"content": "It is "}
+        assert is_seen.wait(10.0)
+        yield {"content": "150 mm", "usage": {"input_tokens": 7, "output_tokens": 3}}
+        yield {"finish_reason": "stop"}
+        yield "[DONE]"
+
+    with gateway(lambda body, number: Stream(slowly())) as made:
+        number = begun(shop, made, STREAMED)
+
+        def is_over() -> bool:
+            if shown(shop, number) == ["It is "]:
+                is_seen.set()
+            return shop.status(number) != Status.RUNNING
+
+        work(shop, is_over)
+
+        assert made.asked[0]["stream"] is True
+    assert is_seen.is_set()
+    assert "".join(shown(shop, number)) == "It is 150 mm"
+    result: Any = shop.done(number).result
+    assert (result["content"], result["finish_reason"]) == ("It is 150 mm", "stop")
+    assert result["usage"] == {"input_tokens": 7, "output_tokens": 3, "cost": None}
+
+
+def test_calls_of_tools_come_in_pieces_too(shop: Shop) -> None:
+    def delta(**more: Any) -> dict[str, Any]:
+        return {"choices": [{"delta": more, "finish_reason": None}]}
+
+    def call(index: int, **more: Any) -> dict[str, Any]:
+        return delta(tool_calls=[{"index": index, **more}])
+
+    asks = Stream(
+        [
+            delta(role="assistant", content=None),
+            call(0, id="x", function={"name": "look", "arguments": ""}),
+            call(1, id="y", function={"name": "look", "arguments": '{"q": "b"}'}),
+            call(0, function={"arguments": '{"q": '}),
+            call(0, function={"arguments": '"a"}'}),
+            {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]},
+            {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 1}},
+            "[DONE]",
+        ]
+    )
+    with gateway(in_turn(asks, choice({"content": "in one piece"}))) as made:
+        number = begun(shop, made, STREAMED, model=f", adapter: openai, endpoint: '{made.url}/v1'")
+        work_off(shop, number)
+
+        assert sorted(made.tools) == ["/tool/look?q=a", "/tool/look?q=b"]
+    result: Any = shop.done(number).result
+    assert result["content"] == "in one piece"
+    assert result["usage"]["input_tokens"] == 6
+    assert made.asked[0]["stream_options"] == {"include_usage": True}
+
+
+def test_a_stream_that_breaks_off_is_no_answer_and_is_asked_for_again(shop: Shop) -> None:
+    broken = Stream([{"content": "It is"}])
+
+    done, made = run(shop, in_turn(broken, text("It is 150 mm")), turn=STREAMED)
+
+    result: Any = done.result
+    assert (result["content"], len(made.asked)) == ("It is 150 mm", 2)
+
+
+def test_a_secret_in_a_stream_is_not_shown_although_it_comes_in_pieces(shop: Shop) -> None:
+    half = len(TOKEN) // 2
+    pieces = [f"it is {TOKEN[:half]}", f"{TOKEN[half:]} and", " no more"]
+    said = Stream([*({"content": one} for one in pieces), {"finish_reason": "stop"}])
+
+    done, _ = run(shop, in_turn(said), turn=STREAMED)
+
+    assert "".join(shown(shop, done.id)) == "it is •••••• and no more"
+    result: Any = done.result
+    assert result["content"] == "it is •••••• and no more"

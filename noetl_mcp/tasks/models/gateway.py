@@ -6,6 +6,7 @@ from noetl_mcp.tasks.models import openai
 from noetl_mcp.tasks.models.said import Ask, NoAnswer, Said, Wanted, as_text, usage_of, wanted
 
 PATH = "/chat"
+STREAMED = {"stream": True}
 
 
 def body(ask: Ask) -> dict[str, Any]:
@@ -56,4 +57,4 @@ def _wanted(calls: Any) -> list[Wanted]:
     return found
 
 
-__all__ = ["PATH", "body", "read"]
+__all__ = ["PATH", "STREAMED", "body", "read"]

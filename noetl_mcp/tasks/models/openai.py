@@ -17,6 +17,7 @@ from noetl_mcp.tasks.models.said import (
 )
 
 PATH = "/chat/completions"
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 _ANSWER = "answer"
 
 
@@ -166,4 +167,4 @@ def _unforced(said: Said) -> Said:
     return said
 
 
-__all__ = ["PATH", "body", "read"]
+__all__ = ["PATH", "STREAMED", "body", "read"]

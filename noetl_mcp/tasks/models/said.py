@@ -35,6 +35,8 @@ class Ask:
     """What the answer must fit, when it is to be JSON."""
     forced: bool = False
     """Tools are asked for by a schema that the answer must fit, for models that know no tools."""
+    is_streamed: bool = False
+    """The answer is to come piece by piece."""
 
 
 @dataclass(frozen=True, slots=True)
