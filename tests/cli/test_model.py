@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,29 +47,37 @@ def test_weights_that_are_none_are_told(tmp_path: Path) -> None:
     assert "cannot be served" in ran.err
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+A_REAL_MODEL = pytest.mark.skipif(
     not (HAS_EXTRA and Path(WEIGHTS).is_file()),
     reason="needs the extra llm-local, and the weights that NOETL_TEST_MODEL names",
 )
-def test_a_real_model_asks_for_a_tool_and_answers(tmp_path: Path) -> None:
-    home = str(tmp_path)
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """A real model on this machine, by its address."""
     command = [sys.executable, "-m", "noetl_mcp", "model", "serve", "--port", "0"]
     server = subprocess.Popen(
         [*command, "--weights", WEIGHTS],
-        env={**os.environ, "NOETL_HOME": home},
+        env={**os.environ, "NOETL_HOME": str(home)},
         stdout=subprocess.PIPE,
         text=True,
     )
     assert server.stdout is not None
     try:
-        endpoint = server.stdout.readline().strip()
-        playbook = ROOT / "playbooks" / "local_model.yaml"
-        ran = noetl("run", playbook, "--set", f"endpoint={endpoint}", NOETL_HOME=home)
+        yield server.stdout.readline().strip()
     finally:
         server.terminate()
         server.wait(30)
         server.stdout.close()
+
+
+@pytest.mark.slow
+@A_REAL_MODEL
+def test_a_real_model_asks_for_a_tool_and_answers(tmp_path: Path) -> None:
+    home, playbook = str(tmp_path), ROOT / "playbooks" / "local_model.yaml"
+    with served(tmp_path) as endpoint:
+        ran = noetl("run", playbook, "--set", f"endpoint={endpoint}", NOETL_HOME=home)
         noetl("db", "stop", NOETL_HOME=home)
 
     assert ran.code == 0, ran.err

@@ -1,45 +1,26 @@
 """A resource, a tool and a turn at the command line, also with a worker that is killed."""
 
+import json
 import os
 import signal
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from tests.cli.test_model import A_REAL_MODEL, ROOT, served
 from tests.cli.test_run import Person
 from tests.worker.gateway import Gateway, calls, gateway, in_turn, text
 
-PLAYBOOK = """
-apiVersion: noetl.io/v1
-kind: Playbook
-metadata: {name: seed, path: tests/seed}
-workload: {topic: walls}
-mcp:
-  models:
-    - {name: gpt-4o, provider: openai, params: {temperature: 0.2}}
-  tools:
-    - name: search_docs
-      type: http
-      spec:
-        method: GET
-        url: URL/tool/search?q={{ input.query }}
-  resources:
-    - name: kb_articles
-      type: postgres
-      spec:
-        dsn: {{ secrets.pg_dsn }}
-        sql: SELECT 1 AS id, {{ input.topic }} AS title
-  turns:
-    - name: t1
-      model: gpt-4o
-      system: You are a helpful assistant.
-      user:
-        - use: resource:kb_articles
-        - text: "What are key points?"
-      tools_allowed: [search_docs]
-      save: { storage: event_log }
+PLAYBOOK = (ROOT / "playbooks" / "seed_turn.yaml").read_text()
+"""A resource of Postgres, a tool over HTTP and a turn."""
+KB = """
+create table kb (id int, title text, body text, topic text);
+insert into kb values (1, 'RC150', 'A wall of concrete.', 'walls'), (2, 'D1', 'A door.', 'doors');
 """
 SAID = in_turn(calls(("search_docs", {"query": "rc"})), text("It is 150 mm."))
 
@@ -50,12 +31,24 @@ def person(database: str, tmp_path: Path) -> Person:
 
 
 def file(person: Person, made: Gateway) -> str:
+    return written(person, made.url, searched_at=f"{made.url}/tool")
+
+
+def written(person: Person, gateway_: str, *, searched_at: str, **changed: str) -> str:
+    """The example, with a search that is there; also with other lines in place of some."""
+    dsn = person.environment["NOETL_DSN"]
+    with psycopg.connect(dsn) as connection:
+        connection.execute(KB.encode())
     person.environment |= {
-        "NOETL_SECRET_LLM_GATEWAY": made.url,
-        "NOETL_SECRET_PG_DSN": person.environment["NOETL_DSN"],
+        "NOETL_SECRET_LLM_GATEWAY": gateway_,
+        "NOETL_SECRET_PG_DSN": dsn,
         "NOETL_LEASE_SECONDS": "2",
     }
-    return person.file(PLAYBOOK.replace("URL", made.url))
+    text = PLAYBOOK
+    for old, new in {"https://search/api": f"{searched_at}/search", **changed}.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return person.file(text)
 
 
 def completed(person: Person, number: str) -> dict[str, int]:
@@ -77,7 +70,8 @@ def test_a_resource_a_tool_and_a_turn_run_once_each(person: Person) -> None:
 
         done = ran.json()
         assert (ran.code, done["result"]["content"]) == (0, "It is 150 mm.")
-        assert '"title":"walls"' in made.asked[0]["messages"][0]["content"]
+        kb = made.asked[0]["messages"][0]["content"]
+        assert kb == '# kb_articles\n\n[{"id":1,"title":"RC150","body":"A wall of concrete."}]'
         assert made.tools == ["/tool/search?q=rc"]
     assert ONCE.items() <= completed(person, done["execution_id"]).items()
 
@@ -109,3 +103,75 @@ def test_a_worker_that_is_killed_while_a_tool_is_called_is_followed_by_another(
     done = person.does("show", number, "--json").json()
     assert (done["status"], done["result"]["content"]) == ("completed", "It is 150 mm.")
     assert ONCE.items() <= completed(person, number).items()
+
+
+@contextmanager
+def nobody_gets_in() -> Iterator[int]:
+    """A port at which connections neither stand nor fail."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        door.listen(0)
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(door.getsockname())
+        yield door.getsockname()[1]
+        for one in waiting:
+            one.close()
+
+
+def test_a_worker_that_is_killed_between_the_answer_and_the_call_is_followed_by_another(
+    person: Person,
+) -> None:
+    """What the model said is not asked for again, and the tool is called once."""
+    with gateway(SAID) as made:
+        with nobody_gets_in() as port:
+            path = written(person, made.url, searched_at=f"http://127.0.0.1:{port}/tool")
+            number = person.does("run", path, "--detach", "--json").json()["execution_id"]
+            first = person.begins("worker", "--processes", "1", start_new_session=True)
+            until(lambda: completed(person, number).get("t1.model.1") == 1)
+            os.killpg(first.pid, signal.SIGKILL)
+            first.communicate()
+        assert "t1.tools.1" not in completed(person, number)
+
+        with gateway(SAID, port) as search:
+            assert person.does("worker", "--processes", "1", "--drain").code == 0
+
+        assert (len(made.asked), search.tools) == (2, ["/tool/search?q=rc"])
+    done = person.does("show", number, "--json").json()
+    assert (done["status"], done["result"]["content"]) == ("completed", "It is 150 mm.")
+    assert ONCE.items() <= completed(person, number).items()
+
+
+@pytest.mark.slow
+@A_REAL_MODEL
+def test_the_same_playbook_has_a_real_model_answer_and_call_the_tool(person: Person) -> None:
+    """It is held to a schema and told to ask, for it is too small to think of that by itself."""
+    with gateway(SAID) as made, served(person.folder / "model") as endpoint:
+        ran = person.does(
+            "run",
+            written(
+                person,
+                made.url,
+                searched_at=f"{made.url}/tool",
+                **{
+                    "        temperature: 0.2\n": "        {temperature: 0, max_tokens: 120}\n"
+                    f"      adapter: openai\n      endpoint: {endpoint}\n"
+                    "      tool_calls: schema\n",
+                    "    - name: search_docs\n": "    - name: search_docs\n      input_schema:"
+                    " {type: object, properties: {query: {type: string, maxLength: 40}},"
+                    " required: [query], additionalProperties: false}\n",
+                    "key points?": "key points? Ask for the tool search_docs first.",
+                    "?q={{ input.query }}": "?q={{ input.query | urlencode }}",
+                },
+            ),
+            "--json",
+        )
+
+    done = ran.json()
+    assert ran.code == 0, done["error"]
+    assert done["result"]["content"]
+    assert [one["name"] for one in done["result"]["tool_calls"]][:1] == ["search_docs"]
+    assert len(made.tools) == len(done["result"]["tool_calls"])
+    assert made.asked == []
+    assert "RC150" in json.dumps(done["result"]["messages"])

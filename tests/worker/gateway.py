@@ -58,7 +58,7 @@ def in_turn(*answers: Any) -> Says:
 
 
 @contextmanager
-def gateway(says: Says) -> Iterator[Gateway]:
+def gateway(says: Says, port: int = 0) -> Iterator[Gateway]:
     """Serve for as long as a test needs it."""
     made = Gateway(says)
 
@@ -118,7 +118,7 @@ def gateway(says: Says) -> Iterator[Gateway]:
         def log_message(self, *args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
     made.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
