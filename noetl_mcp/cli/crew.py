@@ -14,6 +14,7 @@ from noetl_mcp.worker.bench import Bench
 from noetl_mcp.worker.engine import Terms
 from noetl_mcp.worker.hints import Hints
 from noetl_mcp.worker.lives import Grace, Lives
+from noetl_mcp.worker.placed import allow_many_files
 
 if TYPE_CHECKING:
     from noetl_mcp.assembly import Home
@@ -53,6 +54,7 @@ async def working(
 
     `equipped` may change what it works with.
     """
+    allow_many_files()
     with home.connect("worker starts") as connection:
         seal = Records(connection).seal()
     children = computing or max(2, cores())

@@ -7,10 +7,12 @@ import asyncio
 import gc
 import json
 import os
+import resource
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from noetl_mcp.worker.supervisor import HURRY, LEAVE
 
 ORPHANED_SECONDS = 45.0
 """So long an orphan may take to leave."""
+MANY_FILES = 65_536
 Parent = Iterator[bytes]
 ROOT = str(Path(__file__).parent.parent.parent)
 
@@ -87,6 +90,19 @@ def calm_collector() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def allow_many_files() -> None:
+    """Let this process have as many files and connections open as the machine lets it ask for.
+
+    Most machines begin with 1,024, which a thousand calls at once go beyond.
+    """
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MANY_FILES if most == resource.RLIM_INFINITY else min(most, MANY_FILES)
+    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+        return
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def say(text: str) -> None:
     """Write a line for whoever looks after the processes."""
     sys.stderr.write(f"noetl-mcp [{os.getpid()}]: {text}\n")
@@ -95,6 +111,7 @@ def say(text: str) -> None:
 
 __all__ = [
     "Parent",
+    "allow_many_files",
     "calm_collector",
     "command",
     "lines",

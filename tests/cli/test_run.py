@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -253,3 +254,24 @@ def test_a_fleet_goes_on_while_its_broker_is_away(person: Person) -> None:
         worker.wait(30)
 
     assert (before, after) == ("completed", "completed")
+
+
+def test_a_worker_may_have_as_many_connections_open_as_the_machine_allows(person: Person) -> None:
+    """Machines begin with few; a thousand servers at once need more."""
+    few, most = 200, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    counting = person.file(
+        HEAD + "workflow:\n  - step: start\n    type: python\n    code: |\n"
+        "      import resource\n      def main():\n"
+        "          return resource.getrlimit(resource.RLIMIT_NOFILE)[0]\n"
+    )
+    limited = f"ulimit -Sn {few}; exec {sys.executable} -m noetl_mcp run {counting}"
+
+    ran = subprocess.run(
+        ["bash", "-c", limited],
+        env={**os.environ, **person.environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert few < json.loads(ran.stdout) <= (most if most > 0 else sys.maxsize)
