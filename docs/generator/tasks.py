@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
-from generator.markdown import code, codes, page, table
+from generator.markdown import code, codes, fence, page, table
+from generator.parts import PARTS
 from generator.rules import link
 from generator.types import keys_of, rows
 from noetl_mcp.bim.effects import Methods
@@ -15,6 +16,7 @@ from noetl_mcp.tasks.elsewhere import ELSEWHERE
 from noetl_mcp.tasks.registry import BUILT_IN, ENTRY_POINTS, NOT_YET
 from noetl_mcp.tasks.save_targets import SAVE_TARGETS, SaveTarget
 
+EXAMPLES = PARTS / "examples"
 _HEAD = ("key", "type", "default", "")
 _OUTCOME = {
     "run_again": "it is run again",
@@ -51,6 +53,11 @@ a second spelling that is read as the first; two spellings of one key are an err
 
 An installed package can bring further types by the entry-point group `{ENTRY_POINTS}`; see
 [write a task type](../how-to/write-a-task.md). A built-in name cannot be taken.
+
+The examples run as they stand. Those that call a server take its address from the workload,
+those that ask a Postgres take its address from `NOETL_SECRET_PG_DSN`, `shell` and `mcp` need
+[`NOETL_ALLOW_SHELL`](settings.md#noetl_allow_shell), and `rooms_server.py` stands in
+[call MCP servers](../how-to/call-mcp-servers.md#try-it).
 """
 
 _NOT_YET = """
@@ -105,8 +112,17 @@ def _task(spec: TaskSpec) -> str:
             spec.summary,
             "\n".join(facts),
             *_settings(spec.settings, said=spec.required_one_of),
+            *_example(spec),
         )
     )
+
+
+def _example(spec: TaskSpec) -> Iterator[str]:
+    """Yield a playbook that runs, for a type that does."""
+    if spec.name in NOT_YET:
+        return
+    yield "For example:"
+    yield fence((EXAMPLES / f"{spec.name}.yaml").read_text(encoding="utf-8"))
 
 
 def _more(spec: TaskSpec | SaveTarget) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One worker waits for a thousand servers at once, and for each of them as if it were the only one."""
+"""One worker waits for a thousand servers at once, as it does for one."""
 
 import subprocess
 import sys
