@@ -20,9 +20,10 @@ from noetl_mcp.playbook.rendering import guards
 from noetl_mcp.queue.encode import LARGE
 from noetl_mcp.settings import _LONGEST_LEASE
 from noetl_mcp.tasks.file_storage import MOST_LISTED, MOST_PATTERN
+from noetl_mcp.tasks.models import said
 from noetl_mcp.tasks.python.pool import Habits
 from noetl_mcp.wire import exchange
-from noetl_mcp.worker import iterator, turns
+from noetl_mcp.worker import iterator
 from noetl_mcp.worker.engine import Terms
 from noetl_mcp.worker.waits import LONGEST
 
@@ -94,14 +95,14 @@ def _running() -> list[tuple[str, str, str]]:
         ("characters of a text in a row", LARGE - 1, "kept apart, once, by its digest"),
         ("levels inside each other in a result", 254, "the step fails with `not-json`"),
         ("whole numbers in a result", "64 bits", "the step fails with `not-json`"),
-        (
-            "calls of tools in one answer of a model",
-            turns.MOST_CALLS,
-            "`too-many-calls`; none is made",
-        ),
         ("items of one iterator", iterator.MOST, "the step fails with `too-many-items`"),
         ("names below a folder that is listed", MOST_LISTED, "`too-many-files`"),
         ("characters of a `pattern` of `list`", MOST_PATTERN, "`wrong-pattern`"),
+        (
+            "calls of tools in one answer of a model",
+            said.MOST_CALLS,
+            "`too-many-calls`; none is made",
+        ),
         ("bytes of what a Python function returns", Habits().most_result_bytes, "it fails"),
         ("bytes of an answer over HTTP, by default", exchange.MOST_BYTES, "`too-large`"),
         ("seconds of an attempt over HTTP without `timeout`", exchange.WHOLE_SECONDS, "`timeout`"),

@@ -19,7 +19,7 @@ from noetl_mcp.queue.lease import State, Told
 from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
 from noetl_mcp.tasks.models import gateway, openai
 from noetl_mcp.tasks.models.fits import misfits
-from noetl_mcp.tasks.models.said import Ask, Message, NoAnswer, Offer, Said, added
+from noetl_mcp.tasks.models.said import MOST_CALLS, Ask, Message, NoAnswer, Offer, Said, added
 from noetl_mcp.tasks.models.streamed import whole
 from noetl_mcp.tasks.specs_web import HttpSettings
 from noetl_mcp.worker.caching import Question
@@ -31,8 +31,6 @@ from noetl_mcp.worker.step import Steps
 from noetl_mcp.worker.turn_talk import Conversation
 from noetl_mcp.worker.turn_writing import STREAM, Writing
 
-MOST_CALLS = 128
-"""More calls than these in one answer of a model are a failure; none of them is made."""
 _WIRES: Mapping[str, Any] = {"gateway": gateway, "openai": openai}
 _ATTEMPTS, _FIRST_WAIT, _MOST_WAIT = 4, 1.0, 60.0
 """A model that is busy or away is asked so often, when the turn says nothing else."""
@@ -190,8 +188,9 @@ class Turns:
             said = await self._say(work, replace(ask, messages=again, offers=()), reached, mask)
             usages.append(said.usage)
         words = f"the answer does not fit the output schema: {'; '.join(wrong)}"
-        details = {"content": said.content[:10_000]}
-        raise Failed("wrong-output", words, retriable=False, details=details)
+        raise Failed(
+            "wrong-output", words, retriable=False, details={"content": said.content[:10_000]}
+        )
 
     async def _say(self, work: Work, ask: Ask, reached: _Reached, mask: Mask) -> Said:
         """Send one request to the model and read what it says."""
@@ -345,4 +344,4 @@ def _read(content: str, schema: Mapping[str, Any]) -> tuple[Any, list[str]]:
     return value, misfits(value, schema)
 
 
-__all__ = ["MOST_CALLS", "Turns"]
+__all__ = ["Turns"]

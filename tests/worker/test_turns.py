@@ -13,7 +13,6 @@ from noetl_mcp.broker.run import World
 from noetl_mcp.playbook.rendering.secret import Secret
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import Status
-from noetl_mcp.worker.turns import MOST_CALLS
 from tests.broker.desks import ANN, events, work, work_off
 from tests.worker.gateway import Gateway, Says, Stream, calls, gateway, in_turn, text
 from tests.worker.shop import Done, Shop
@@ -153,16 +152,6 @@ def test_a_call_that_must_not_be_made_is_answered_and_not_made(
     (told,) = answered(made)
     assert decode(told["content"])["error"]["code"] == code
     assert told["tool_call_id"] == "c0"
-
-
-def test_a_model_that_asks_for_too_many_calls_at_once_gets_none(shop: Shop) -> None:
-    wanted = [("look", {"q": "x"})] * (MOST_CALLS + 1)
-
-    done, made = run(shop, in_turn(calls(*wanted), text("never mind")))
-
-    assert (done.status, made.tools) == ("failed", [])
-    assert done.error is not None
-    assert done.error["code"] == "too-many-calls"
 
 
 def test_reading_tools_run_side_by_side_and_writing_ones_one_after_another(shop: Shop) -> None:
@@ -501,3 +490,25 @@ def test_a_secret_in_a_stream_is_not_shown_although_it_comes_in_pieces(shop: Sho
     assert "".join(shown(shop, done.id)) == "it is •••••• and no more"
     result: Any = done.result
     assert result["content"] == "it is •••••• and no more"
+
+
+def test_a_model_that_asks_for_too_much_at_once_gets_none_of_it(shop: Shop) -> None:
+    many = calls(*(("look", {"q": str(n)}) for n in range(129)))
+
+    done, made = run(shop, in_turn(many, text("yes")))
+
+    assert done.error is not None
+    assert (done.error["code"], made.tools, len(made.asked)) == ("too-many-calls", [], 1)
+
+
+def test_a_schema_that_leads_elsewhere_is_told_and_nothing_is_fetched(shop: Shop) -> None:
+    with gateway(in_turn(text("{}"))) as made:
+        turn = f"      output_schema: {{$ref: '{made.url}/tool/schema'}}\n"
+        number = begun(shop, made, turn)
+        work_off(shop, number)
+
+        assert made.tools == []
+    error = shop.done(number).error
+    assert error is not None
+    assert error["code"] == "wrong-output"
+    assert "leads nowhere inside it" in error["message"]

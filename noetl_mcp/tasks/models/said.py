@@ -11,6 +11,8 @@ from typing import Any
 import orjson
 
 Message = dict[str, Any]
+MOST_CALLS = 128
+"""More calls of tools are not made for one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ def as_text(content: Any) -> str:
 
 
 __all__ = [
+    "MOST_CALLS",
     "Ask",
     "Message",
     "NoAnswer",
