@@ -27,7 +27,7 @@ from noetl_mcp.tasks.duckdb_values import form_of, quoted, to_bind
 from noetl_mcp.tasks.folders import Folders
 from noetl_mcp.tasks.specs_data import DuckdbSettings
 from noetl_mcp.tasks.sql_pieces import first_words, refused
-from noetl_mcp.tasks.sql_script import masked, script, secrets_in, too_many
+from noetl_mcp.tasks.sql_script import Most, masked, script, secrets_in, size_of
 from noetl_mcp.tasks.sql_text import numbered
 from noetl_mcp.tasks.sql_values import Answer, json_value, plain, shaped
 from noetl_mcp.tasks.sql_words import looks_like_writing
@@ -242,7 +242,7 @@ class Session:
 
     def _selected(self, text: str, values: list[object]) -> Answer:
         """Return the rows of a query, with times cast to the texts that DuckDB writes."""
-        most = self.opening.settings.max_rows
+        most = self._most()
         relation = self._live().sql(text, params=values or None)
         columns = tuple(relation.columns)
         forms = [form_of(known) for known in relation.types]
@@ -250,16 +250,15 @@ class Session:
             f"CAST(#{at} AS {form.cast}) AS {quoted(name)}" if form.is_cast else f"#{at}"
             for at, (name, form) in enumerate(zip(columns, forms, strict=True), 1)
         )
-        found = relation.project(listed).limit(most + 1).fetchall()
-        if len(found) > most:
-            raise too_many(most)
+        found = relation.project(listed).limit(most.rows + 1).fetchall()
+        most.demand(len(found), size_of(found))
         reads = [form.read for form in forms]
         rows = tuple([r(value) for r, value in zip(reads, row, strict=True)] for row in found)
         return Answer(columns, rows, len(rows))
 
     def _executed(self, text: str, values: list[object], kind: duckdb.Statement) -> Answer:
         """Return what any other statement gave: rows, or how many it touched."""
-        most = self.opening.settings.max_rows
+        most = self._most()
         done = self.tell(text, values)
         counts = duckdb.ExpectedResultType.CHANGED_ROWS in kind.expected_result_type
         nothing = kind.expected_result_type == [duckdb.ExpectedResultType.NOTHING]
@@ -267,14 +266,17 @@ class Session:
             return Answer(row_count=max(done.rowcount, 0))
         columns = tuple(one[0] for one in done.description or ())
         kinds = [str(one[1]) for one in done.description or ()]
-        found = done.fetchmany(most + 1)
-        if len(found) > most:
-            raise too_many(most)
+        found = done.fetchmany(most.rows + 1)
+        most.demand(len(found), size_of(found))
         done.complete()
         rows = tuple(
             [_read(value, one) for value, one in zip(row, kinds, strict=True)] for row in found
         )
         return Answer(columns, rows, len(rows))
+
+    def _most(self) -> Most:
+        settings = self.opening.settings
+        return Most(settings.max_rows, settings.max_bytes)
 
     def _open(self) -> None:
         """Open the database and shut the doors behind it."""

@@ -26,7 +26,7 @@ from noetl_mcp.tasks.postgres_pool import Connections
 from noetl_mcp.tasks.postgres_values import TEXT, UNKNOWN, Reader, Written, reader, write
 from noetl_mcp.tasks.specs_data import PostgresServer, PostgresSettings
 from noetl_mcp.tasks.sql_pieces import first_words, refused
-from noetl_mcp.tasks.sql_script import masked, script, secrets_in, too_many
+from noetl_mcp.tasks.sql_script import Most, masked, script, secrets_in
 from noetl_mcp.tasks.sql_text import numbered
 from noetl_mcp.tasks.sql_values import Answer, shaped
 from noetl_mcp.tasks.sql_words import looks_like_writing
@@ -70,7 +70,7 @@ class Postgres:
             return shaped(answers, settings.rows_as)
 
         async with self.session(call, settings, statements) as session:
-            session.most_rows = settings.max_rows
+            session.most = Most(settings.max_rows, settings.max_bytes)
             session.isolation = settings.isolation or ""
             if settings.transaction:
                 return await session.unit(all_of_them)
@@ -121,7 +121,7 @@ class Session:
 
     def __init__(self, call: Call) -> None:
         self.call = call
-        self.most_rows = 10_000
+        self.most = Most()
         self.isolation = ""
         self.statement: int | None = None
         self._stage = "connecting"  # then undoable, and kept once the server may keep something
@@ -172,7 +172,7 @@ class Session:
         if self.call.writes:
             self.call.around.may_send()
         try:
-            asked = _asked(self.link.pgconn, text.encode(), written, self.most_rows, keeps)
+            asked = _asked(self.link.pgconn, text.encode(), written, self.most, keeps)
             return await self.link.wait(asked)
         except psycopg.Error as error:
             place = _OPEN_NUMBER.search(error.diag.message_primary or "")
@@ -322,7 +322,7 @@ async def _cleaned(link: Link) -> bool:
 
 
 def _asked(
-    connection: pq.abc.PGconn, text: bytes, values: Sequence[Written], most: int, keeps: bool
+    connection: pq.abc.PGconn, text: bytes, values: Sequence[Written], most: Most, keeps: bool
 ) -> PQGen[Answer]:
     """Send a statement and take its rows in chunks, so that too many never fill the memory."""
     types = [value.type for value in values]
@@ -334,7 +334,7 @@ def _asked(
     yield from generators.send(connection)
     columns: tuple[str, ...] = ()
     readers: tuple[Reader, ...] = ()
-    rows, count = list[list[Json]](), 0
+    rows, size, count = list[list[Json]](), 0, 0
     error: psycopg.Error | None = None
     while (result := (yield from generators.fetch(connection))) is not None:
         if result.status in _COPIES:
@@ -342,27 +342,37 @@ def _asked(
         if result.status in _ROWS:
             columns = tuple((result.fname(n) or b"").decode() for n in range(result.nfields))
             readers = readers or tuple(reader(result.ftype(n)) for n in range(result.nfields))
-            rows += _rows(result, readers, most + 1 - len(rows))
-            if len(rows) > most and not keeps:
-                raise too_many(most)
+            if size <= most.bytes:
+                new, more = _rows(result, readers, most.rows + 1 - len(rows))
+                rows += new
+                size += more
+            if not keeps:
+                most.demand(len(rows), size)
         elif result.status == pq.ExecStatus.FATAL_ERROR:
             error = error_from_result(result)
         count = result.command_tuples or count
     if error is not None:
         raise error
-    if len(rows) > most:
-        raise too_many(most, done=True)
+    most.demand(len(rows), size, done=True)
     return Answer(columns, tuple(rows), count)
 
 
-def _rows(result: pq.abc.PGresult, readers: Sequence[Reader], most: int) -> list[list[Json]]:
-    return [
-        [
-            None if (found := result.get_value(at, n)) is None else read(found.decode())
-            for n, read in enumerate(readers)
-        ]
-        for at in range(min(most, result.ntuples))
-    ]
+def _rows(
+    result: pq.abc.PGresult, readers: Sequence[Reader], most: int
+) -> tuple[list[list[Json]], int]:
+    """Return rows, and how many bytes they came as."""
+    rows, size = list[list[Json]](), 0
+    for at in range(min(most, result.ntuples)):
+        row = list[Json]()
+        for n, read in enumerate(readers):
+            found = result.get_value(at, n)
+            if found is None:
+                row.append(None)
+                continue
+            size += len(found)
+            row.append(read(found.decode()))
+        rows.append(row)
+    return rows, size
 
 
 def _wanted(connection: pq.abc.PGconn, text: bytes, types: Sequence[int]) -> PQGen[list[int]]:

@@ -95,6 +95,9 @@ class Statements(SettingsModel):
     max_rows: Positive = Field(
         10_000, description="More rows in one answer are a failure; nothing is cut."
     )
+    max_bytes: Positive = Field(
+        67_108_864, description="Longer rows, all together, are a failure; nothing is cut."
+    )
     rows_as: Annotated[Literal["maps", "lists"], OrTemplate()] = Field(
         "maps", description="Whether a row is a map by column or a list."
     )

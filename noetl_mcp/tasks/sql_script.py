@@ -5,6 +5,7 @@ Refuses scripts that begin or end transactions themselves, for the step decides 
 
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from noetl_mcp.playbook.rendering.secret import MASK
@@ -137,16 +138,44 @@ def masked(text: str, secrets: frozenset[str]) -> str:
     return text
 
 
-def too_many(most: int, *, done: bool = False) -> Failed:
-    """Return the failure of an answer with more rows than are allowed."""
-    said = f"the answer has more than {most:,} rows; ask for less, raise 'max_rows',"
-    said += " or carry them with 'type: transfer'"
-    said += "; the statement itself was carried out" if done else ""
-    return Failed("too-many-rows", said, retriable=False)
+@dataclass(frozen=True, slots=True)
+class Most:
+    """How much the answer to one statement may hold."""
+
+    rows: int = 10_000
+    bytes: int = 67_108_864
+
+    def demand(self, rows: int, size: int, *, done: bool = False) -> None:
+        """Refuse an answer that holds more; `done` says that its statement stands all the same."""
+        if rows > self.rows:
+            code, said, key = "too-many-rows", f"has more than {self.rows:,} rows", "max_rows"
+        elif size > self.bytes:
+            code, said, key = "too-large", f"has more than {self.bytes:,} bytes", "max_bytes"
+        else:
+            return
+        words = f"the answer {said}; ask for less, raise '{key}', or carry them with"
+        words += " 'type: transfer'" + ("; the statement itself was carried out" if done else "")
+        raise Failed(code, words, retriable=False)
+
+
+def size_of(value: object) -> int:
+    """Return how long the texts and bytes in a value are, however deep they stand in it."""
+    size, rest = 0, [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, (str, bytes)):
+            size += len(one)
+        elif isinstance(one, Mapping):
+            rest += one.keys()
+            rest += one.values()
+        elif isinstance(one, (list, tuple)):
+            rest += one
+    return size
 
 
 __all__ = [
     "Look",
+    "Most",
     "Script",
     "Spots",
     "decoded",
@@ -154,6 +183,6 @@ __all__ = [
     "refuse_control",
     "script",
     "secrets_in",
-    "too_many",
+    "size_of",
     "with_params",
 ]

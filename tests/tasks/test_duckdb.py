@@ -162,6 +162,14 @@ def test_more_rows_than_allowed_are_a_failure() -> None:
     assert run("FROM range(3)", max_rows=3)["row_count"] == 3
 
 
+@pytest.mark.parametrize(
+    "value", ["repeat('x', 1001)", "[repeat('x', 1001)]", "{'a': repeat('x', 1001)}"]
+)
+def test_rows_that_are_longer_than_allowed_are_a_failure(value: str) -> None:
+    assert refusal(f"SELECT {value} AS a", max_bytes=1000).code == "too-large"
+    assert run("SELECT repeat('x', 1000) AS a", max_bytes=1000)["row_count"] == 1
+
+
 def test_rows_are_lists_where_that_is_asked_for() -> None:
     assert run("SELECT 1 AS a, 2 AS a", rows_as="lists")["rows"] == [[1, 2]]
     assert refusal("SELECT 1 AS a, 2 AS a").code == "same-column-twice"

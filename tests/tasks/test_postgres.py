@@ -19,7 +19,7 @@ def run(dsn: str, sql: str | list[str], *, task: Postgres | None = None, **more:
 
 async def _run(dsn: str, sql: str | list[str], task: Postgres | None, **more: Any) -> Any:
     own = task or Postgres()
-    keys = ("params", "transaction", "max_rows", "rows_as", "isolation")
+    keys = ("params", "transaction", "max_rows", "max_bytes", "rows_as", "isolation")
     settings = {key: more.pop(key) for key in keys if key in more}
     made = PostgresSettings(dsn=dsn, sql=sql, **settings)
     try:
@@ -291,6 +291,20 @@ def test_more_rows_than_allowed_are_a_failure_and_are_not_kept(empty_database: s
     assert (
         run(empty_database, "SELECT generate_series(1, 1000)", max_rows=1000)["row_count"] == 1000
     )
+
+
+def test_rows_that_are_longer_than_allowed_are_a_failure_and_nothing_is_kept(
+    empty_database: str,
+) -> None:
+    asked(empty_database, "CREATE TABLE t (a text)")
+    sql = "INSERT INTO t SELECT repeat('x', 500) FROM generate_series(1, 3) RETURNING a"
+
+    failed = refusal(empty_database, sql, writes=True, max_bytes=1000)
+
+    assert (failed.code, failed.retriable) == ("too-large", False)
+    assert "max_bytes" in failed.message
+    assert asked(empty_database, "SELECT count(*) FROM t") == [(0,)]
+    assert run(empty_database, "SELECT repeat('x', 1000) AS a", max_bytes=1000)["row_count"] == 1
 
 
 def test_a_broken_constraint_is_told_with_its_name_and_no_secret(empty_database: str) -> None:
