@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.tasks.calls import Failed
+from noetl_mcp.tasks.csv_form import csv_rules
 from noetl_mcp.tasks.duckdb_values import quoted, structure_of, text_of
 from noetl_mcp.tasks.folders import Folders, ending
 from noetl_mcp.tasks.specs_data import Attached
@@ -65,8 +66,9 @@ def fill_tables(session: Told, tables: Mapping[str, Any], folders: Folders) -> N
             if reader is None:
                 said = f"table '{name}': a data file ends with {', '.join(sorted(_READERS))}"
                 raise Failed("no-table", said, retriable=False)
-            path = str(folders.checked(source))
-            session.tell(f"{head} SELECT * FROM {reader}($1)", [path])
+            path = folders.checked(source)
+            rules = f", {csv_rules(path)}" if reader == "read_csv" else ""
+            session.tell(f"{head} SELECT * FROM {reader}($1{rules})", [str(path)])
         else:
             rows, structure = rows_as_json(name, source)
             # The structure holds names and types; no value is in it.

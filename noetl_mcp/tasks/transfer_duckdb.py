@@ -17,6 +17,7 @@ import duckdb
 
 from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.tasks.calls import Failed, Statement, UnknownOutcome
+from noetl_mcp.tasks.csv_form import csv_rules
 from noetl_mcp.tasks.duckdb_setup import rows_as_json
 from noetl_mcp.tasks.duckdb_values import quoted, text_of, to_bind
 from noetl_mcp.tasks.folders import ending
@@ -38,8 +39,8 @@ _CONFIG: Mapping[str, Any] = {
     "threads": 2,
 }
 _READERS = {
-    "csv": "read_csv({0}, max_line_size = {1}, buffer_size = {2})",
-    "tsv": "read_csv({0}, max_line_size = {1}, buffer_size = {2})",
+    "csv": "read_csv({0}, {3}, max_line_size = {1}, buffer_size = {2})",
+    "tsv": "read_csv({0}, {3}, max_line_size = {1}, buffer_size = {2})",
     "json": "read_json({0}, maximum_object_size = {2})",
     "jsonl": "read_json({0}, maximum_object_size = {2})",
     "ndjson": "read_json({0}, maximum_object_size = {2})",
@@ -201,7 +202,8 @@ class Hub:
         reader = _READERS.get(ending(path.name))
         if reader is None:
             raise refusal("wrong-format", f"a data file ends with {', '.join(sorted(_READERS))}")
-        return reader.format(text_of(str(path)), self._longest_row, 2 * self._longest_row)
+        longest = self._longest_row
+        return reader.format(text_of(str(path)), longest, 2 * longest, csv_rules(path))
 
     @property
     def _longest_row(self) -> int:

@@ -233,6 +233,14 @@ def test_data_files_are_tables(tmp_path: Path) -> None:
     assert result["rows"] == [{"id": 1, "name": "x", "m2": 2.5, "h": 3}]
 
 
+def test_a_table_has_every_line_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("a\tb\n1\t#2\n#3\t4\n")
+
+    result = run("FROM a", tables={"a": "a.tsv"}, folder=tmp_path)
+
+    assert result["rows"] == [{"a": "1", "b": "#2"}, {"a": "#3", "b": "4"}]
+
+
 def test_sql_may_read_files_of_allowed_folders_only(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     for folder in (inside, outside):

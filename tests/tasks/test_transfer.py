@@ -459,6 +459,39 @@ def test_rows_go_through_files(places: Places, kind: str) -> None:
     assert [one.name for one in places.folder.iterdir()] == [f"a.{kind}"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "columns", "count"),
+    [
+        ("a.csv", "a,b\n#1,2\n3,4\n", ["a", "b"], 2),
+        ("a.csv", "a;b\n#1;2\n3;4\n", ["a", "b"], 2),
+        ("a.csv", "2024,2025\n1,2\n", ["2024", "2025"], 1),
+        ("a.csv", 'a\n"x, y"\nz\n', ["a"], 2),
+        ("a.tsv", "a\tb\n1\t#2\n#3\t4\n", ["a", "b"], 2),
+    ],
+)
+def test_no_line_of_a_file_is_taken_for_something_else(
+    places: Places, name: str, text: str, columns: list[str], count: int
+) -> None:
+    """Not for a comment, and not for a second header; the first line holds the names."""
+    (places.folder / name).write_text(text)
+
+    moved = places.move({"type": "file", "path": name}, {"type": "file", "path": "b.jsonl"})
+
+    assert (moved["columns"], moved["rows_written"]) == (columns, count)
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n3\n", "a,b\n1,2,3\n", 'a,b\n1,"2\n'])
+def test_a_file_with_lines_of_other_lengths_is_refused_and_nothing_is_kept(
+    places: Places, text: str
+) -> None:
+    (places.folder / "a.csv").write_text(text)
+
+    failed = places.refusal({"type": "file", "path": "a.csv"}, {"type": "file", "path": "b.jsonl"})
+
+    assert failed.code == "duckdb-invalid-input"
+    assert not (places.folder / "b.jsonl").exists()
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_a_file_is_written_row_by_row_in_the_order_of_the_source(places: Places, kind: str) -> None:
     """Its text is ten times the memory that DuckDB is given."""
