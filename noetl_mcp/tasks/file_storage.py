@@ -273,7 +273,8 @@ def _locked(folder: int, name: str) -> Iterator[int]:
 def _replace(folder: int, name: str, content: bytes, *, overwrite: bool) -> None:
     mode = 0o666
     with suppress(FileNotFoundError):
-        mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+        there = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        mode = stat.S_IMODE(there) if stat.S_ISREG(there) else mode  # a link lets everybody write
         if not overwrite:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     beside = f".{name[:100]}.{secrets.token_hex(6)}.new"

@@ -18,7 +18,7 @@ _REASONS = {
     errno.ENOENT: ("no-such-file", "is not there"),
     errno.ELOOP: ("link", "is a link, and links are not followed"),
     errno.ENOTDIR: ("link", "leads through a link or something that is no folder"),
-    errno.EISDIR: ("not-a-file", "is a folder"),
+    errno.EISDIR: ("not-a-file", "is a folder, or no ordinary file"),
     errno.EEXIST: ("already-there", "is there already"),
     errno.ENOTEMPTY: ("not-empty", "is a folder with something in it"),
     errno.EACCES: ("not-permitted", "cannot be used: the system does not permit it"),

@@ -202,6 +202,23 @@ def test_of_several_folders_the_first_takes_relative_paths(tmp_path: Path) -> No
     assert folders.place(str(tmp_path / "two" / "a")).path == tmp_path / "two" / "a"
 
 
+def test_what_replaces_a_link_may_not_be_written_by_everybody(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("old")
+    (tmp_path / "a.txt").symlink_to(tmp_path / "there")
+    (tmp_path / "plain.txt").write_text("made as files are made here")
+
+    run(tmp_path, "a.txt", "write", given="new")
+
+    assert (tmp_path / "there").read_text() == "old"
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "plain.txt").stat().st_mode
+
+
+def test_what_is_no_ordinary_file_is_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+
+    assert "no ordinary file" in refusal(tmp_path, "a.txt").message
+
+
 def test_a_file_is_replaced_at_once_and_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
