@@ -19,7 +19,16 @@ from noetl_mcp.queue.lease import State, Told
 from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
 from noetl_mcp.tasks.models import gateway, openai
 from noetl_mcp.tasks.models.fits import misfits
-from noetl_mcp.tasks.models.said import MOST_CALLS, Ask, Message, NoAnswer, Offer, Said, added
+from noetl_mcp.tasks.models.said import (
+    MOST_CALLS,
+    Ask,
+    BrokenOff,
+    Message,
+    NoAnswer,
+    Offer,
+    Said,
+    added,
+)
 from noetl_mcp.tasks.models.streamed import whole
 from noetl_mcp.tasks.specs_web import HttpSettings
 from noetl_mcp.worker.caching import Question
@@ -34,8 +43,8 @@ from noetl_mcp.worker.turn_writing import STREAM, Writing
 _WIRES: Mapping[str, Any] = {"gateway": gateway, "openai": openai}
 _ATTEMPTS, _FIRST_WAIT, _MOST_WAIT = 4, 1.0, 60.0
 """A model that is busy or away is asked so often, when the turn says nothing else."""
-_ANSWERED = frozenset(("wrong-output", "bad-answer", "answer-cut"))
-"""Codes of a model that is there: it is asked again only where the step says `retry`."""
+_BAD_ANSWER = "bad-answer"
+"""The code of a model that is there: it is asked again only where the step says `retry`."""
 _REFUSED = frozenset(("content_filter", "refusal"))
 _CUT = frozenset(("length", "max_tokens"))
 
@@ -218,7 +227,8 @@ class Turns:
             said: Said = reached.wire.read(data, ask)
         except NoAnswer as problem:
             words = f"{reached.named}: POST {reached.url}: {problem}"
-            raise Failed("bad-answer", words) from None
+            code = "broken-off" if isinstance(problem, BrokenOff) else _BAD_ANSWER
+            raise Failed(code, words) from None
         if said.refusal is not None or said.finish_reason in _REFUSED:
             why = said.refusal or said.content or "it gives no reason"
             raise Failed("model-refused", f"the model refuses: {why[:1_000]}", retriable=False)
@@ -293,7 +303,7 @@ class Turns:
         fault = mask.fault(fault_of(problem))
         lease, node = work.lease, work.node
         made = lease.attempt - lease.crashes
-        is_in_vain = not fault.retriable or fault.code in _ANSWERED or made >= _ATTEMPTS
+        is_in_vain = not fault.retriable or fault.code == _BAD_ANSWER or made >= _ATTEMPTS
         if "retry" in node.care or is_in_vain:
             self.steps.fail(work, fault)
             return

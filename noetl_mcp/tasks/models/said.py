@@ -80,6 +80,10 @@ class NoAnswer(Exception):
     """What came is no answer of a model; the text says why."""
 
 
+class BrokenOff(NoAnswer):
+    """An answer began and was not told to its end; another attempt may bring it."""
+
+
 def wanted(id_: Any, name: Any, arguments: Any, number: int) -> Wanted:
     """Return a call of a tool as a model asked for it; arguments may come as a text of JSON."""
     known = id_ if isinstance(id_, str) and id_ else f"call_{number}"
@@ -141,6 +145,7 @@ def as_text(content: Any) -> str:
 __all__ = [
     "MOST_CALLS",
     "Ask",
+    "BrokenOff",
     "Message",
     "NoAnswer",
     "Offer",

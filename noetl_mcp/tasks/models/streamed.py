@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from noetl_mcp.tasks.models.said import NoAnswer, as_text
+from noetl_mcp.tasks.models.said import BrokenOff, NoAnswer, as_text
 
 _END = "[DONE]"
 _LINE = re.compile(r"\r\n|\n|\r")
@@ -93,11 +93,11 @@ def _chunk(data: str) -> dict[str, Any]:
     try:
         chunk = orjson.loads(data)
     except ValueError as broken:
-        raise NoAnswer(f"a piece of the stream is no JSON: {broken}") from None
+        raise BrokenOff(f"a piece of the stream is no JSON: {broken}") from None
     if not isinstance(chunk, dict):
         raise NoAnswer("a piece of the stream is no JSON object")
     if chunk.get("error"):
-        raise NoAnswer(f"the stream says: {orjson.dumps(chunk['error']).decode()[:1_000]}")
+        raise BrokenOff(f"the stream says: {orjson.dumps(chunk['error']).decode()[:1_000]}")
     return chunk
 
 
@@ -116,7 +116,7 @@ def _together(chunks: Iterable[Mapping[str, Any]], *, has_ended: bool) -> dict[s
             if value is not None:
                 last[name] = value
     if last["finish_reason"] is None and not has_ended:
-        raise NoAnswer("the stream ended before the answer did")
+        raise BrokenOff("the stream ended before the answer did")
     message: dict[str, Any] = {"content": "".join(content), "refusal": "".join(refusal)}
     if calls.made:
         message["tool_calls"] = list(calls.made.values())
