@@ -19,9 +19,10 @@ claimed as (
       from due d
      where c.execution_id = d.execution_id and c.round = d.round
     returning c.execution_id, c.round, c.url, c.tries, c.status, c.result, c.error, c.ended_at)
-select c.execution_id, c.round, c.url, c.tries, c.status, c.result, c.error, c.ended_at,
-       e.path, e.version
-  from claimed c join noetl.execution e on e.id = c.execution_id;
+select c.execution_id, c.round, c.url, c.tries, c.status, coalesce(p.content, c.result), c.error,
+       c.ended_at, e.path, e.version
+  from claimed c join noetl.execution e on e.id = c.execution_id
+  left join noetl.payload p on p.digest = substr(c.result, 2) and c.result like '@%%';
 
 -- name: over
 -- It was called, or is given up; the log says which.

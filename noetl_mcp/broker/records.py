@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from noetl_mcp.broker.lanes import Lane
 from noetl_mcp.broker.start_call import StartCall
 from noetl_mcp.database import Connection, TupleRow, statements
-from noetl_mcp.queue.encode import LARGE, digest
+from noetl_mcp.queue.apart import keep
 
 SQL = statements(__file__, "records.sql")
 Key = tuple[int, int, int]
@@ -175,11 +175,7 @@ class Records:
 
     def keep(self, text: str) -> str:
         """Return a text that fits into a row: itself, or `@` and its digest once it is stored."""
-        if len(text) < LARGE:
-            return text
-        name = digest(text)
-        self.connection.execute(SQL["keep_payload"].encode(), {"digest": name, "content": text})
-        return f"@{name}"
+        return keep(self.connection, text)
 
     def whole(self, text: str) -> str:
         """Return the text behind what stands in a row."""

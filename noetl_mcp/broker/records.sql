@@ -45,11 +45,6 @@ select arrived, said_by from noetl.signal
 -- name: ended
 select status, result, error from noetl.execution where id = %(id)s;
 
--- name: keep_payload
--- One that is there already is named again, so it is as young as this.
-insert into noetl.payload (digest, content) values (%(digest)s, %(content)s)
-on conflict (digest) do update set created_at = clock_timestamp();
-
 -- name: payload
 select content from noetl.payload where digest = %(digest)s;
 

@@ -61,6 +61,7 @@ delete from noetl.payload p
            union all select s.answer from noetl.step s where s.answer like '@%%'
            union all select s.note from noetl.step s where s.note like '@%%'
            union all select c.result from noetl.cached c where c.result like '@%%'
+           union all select c.result from noetl.end_call c where c.result like '@%%'
            union all select '@' || (v.data::json ->> 'data_ref') from noetl.event v
                       where v.kind = 30 and v.data like '{"data_ref"%%') k
         where k.kept = '@' || p.digest);

@@ -96,11 +96,11 @@ class Starts:
             text,
             program.path,
             version,
-            _rows(program, routed, lanes),
+            _rows(program, routed, lanes, self.records.keep),
             priority=priority,
             timeout=float(timeout) if isinstance(timeout, (int, float)) else None,
             over=over,
-            result=encode(run.result()) if over else None,
+            result=self.records.keep(encode(run.result())) if over else None,
             told=_told(program, workload),
             **said,
         )
@@ -175,13 +175,13 @@ def _told(program: Program, workload: Mapping[str, Any]) -> str | None:
 
 
 def _rows(
-    program: Program, routed: Routed, lanes: Sequence[int]
+    program: Program, routed: Routed, lanes: Sequence[int], keep: Callable[[str], str]
 ) -> list[tuple[int, int, int, int, int, int, str | None, str | None]]:
     """Return the rows of the steps that an execution begins with."""
     found: list[tuple[int, int, int, int, int, int, str | None, str | None]] = []
     for passed in routed.passed:
         idx = passed.node.idx
-        result = None if passed.result is None else encode(passed.result)
+        result = None if passed.result is None else keep(encode(passed.result))
         extra = encode(passed.extra) if passed.extra else None
         waits = passed.node.waits_signed
         found.append((idx, passed.state, lanes[idx], waits, 0, 1, result, extra))

@@ -213,6 +213,8 @@ class Flush:
 
     relaxed: int = 0
     """How many of the settled steps may be lost with the server: they would be done again."""
+    has_large: bool = False
+    """Whether a result in it is to be stored apart before it is sent."""
 
     @property
     def may_be_lost(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from noetl_mcp.database import Connection, TupleRow
+from noetl_mcp.queue.apart import keep_results
 from noetl_mcp.queue.binary import (
     ARRAY_OF,
     BOOL,
@@ -98,6 +99,8 @@ class PostgresQueue:
 
     def flush(self, flush: Flush, wish: Wish) -> Flushed:
         """Settle, unlock and take in one call."""
+        if flush.has_large:
+            keep_results(self.connection, flush)
         values: list[bytes | None] = [
             number(INT8, self.worker),
             number(INT8, self.epoch),

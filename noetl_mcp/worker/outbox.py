@@ -6,7 +6,8 @@ is held. Sends nothing.
 
 from dataclasses import dataclass, field, replace
 
-from noetl_mcp.queue.lease import Ended, Flush, Settled, Token, Told, Wish
+from noetl_mcp.queue.encode import LARGE
+from noetl_mcp.queue.lease import Ended, Flush, Over, Settled, Token, Told, Wish
 from noetl_mcp.queue.pools import is_computing
 
 Key = tuple[int, int, int]
@@ -43,6 +44,20 @@ class Outbox:
     def settle(self, settled: Settled) -> None:
         """Say what became of a step."""
         self.flush.settled.append(settled)
+
+    def passes(self, settled: Settled) -> None:
+        """Say that a step was passed without a lease."""
+        self.flush.settled.append(settled)
+        self._weigh(settled.result)
+
+    def ends(self, over: Over) -> None:
+        """Say that an execution has come to its end."""
+        self.flush.over.append(over)
+        self._weigh(over.result)
+
+    def _weigh(self, result: str | None) -> None:
+        if result is not None and len(result) >= LARGE:
+            self.flush.has_large = True
 
     def tell(self, told: Told) -> None:
         """Add an event."""

@@ -297,7 +297,7 @@ class Settler:
             run.remember(passed.node.idx, item, Left(known, passed.extra))
             if passed.node.relaxed:
                 self.engine.outbox.flush.relaxed += 1
-            self.engine.outbox.settle(
+            self.engine.outbox.passes(
                 Settled(
                     run.id,
                     passed.node.idx,
@@ -380,7 +380,7 @@ class Settler:
         except ERRORS as problem:
             result, status = None, Status.FAILED
             error = encode({"code": "result", "message": str(problem), "step": "end"})
-        outbox.flush.over.append(Over(run.id, status, result, error))
+        outbox.ends(Over(run.id, status, result, error))
         context = run.context
         if context.parent_execution is not None:
             outbox.flush.arrived.append(

@@ -6,8 +6,9 @@ from typing import Any
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.retention import remove_old
 from noetl_mcp.queue.encode import LARGE
+from noetl_mcp.queue.lease import Status
 from noetl_mcp.tasks.calls import Call
-from tests.worker.shop import Done, Shop
+from tests.worker.shop import HEAD, Done, Shop
 
 
 async def large(call: Call) -> str:
@@ -89,3 +90,62 @@ def test_a_surprise_in_a_step_without_a_task_fails_it(shop: Shop) -> None:
     assert done.status == "failed"
     assert done.error is not None
     assert done.error["code"] == "crash"
+
+
+def stored(shop: Shop, text: Any) -> int:
+    """Return how long the text is that a row names instead of holding it."""
+    assert str(text).startswith("@")
+    return len(shop.records.whole(str(text)))
+
+
+def test_a_large_result_of_an_execution_is_stored_by_digest(shop: Shop) -> None:
+    shop.echo.answer = large
+    end = '  - {step: end, result: {x: "{{ a }}"}}\n'
+
+    done = shop.run(one("type: echo, next: [end]") + end)
+
+    row = shop.records.connection.execute(
+        "select result from noetl.execution where id = %s", (done.id,)
+    ).fetchone()
+    assert row is not None
+    assert stored(shop, row[0]) > LARGE
+    assert stored(shop, "@" + told(shop, done, "execution_completed")[0]["result_ref"]) > LARGE
+
+
+def test_a_large_result_of_a_sequence_is_stored_by_digest_and_read_behind_it(shop: Shop) -> None:
+    shop.echo.answer = large
+    code = 'code: "def main(x): return len(x)", data: {x: "{{ a }}"}'
+
+    done = shop.run(
+        "workflow:\n  - {step: start, next: [a]}\n"
+        "  - {step: a, task: [{name: one, type: echo}, {name: two, type: echo}], next: [z]}\n"
+        f"  - {{step: z, type: python, {code}}}\n"
+    )
+
+    assert stored(shop, done.rows["a"][2]) > LARGE
+    assert done.result == 100_000
+
+
+def test_a_large_result_is_stored_by_digest_where_nothing_has_to_be_done(shop: Shop) -> None:
+    text = (
+        "workflow:\n  - {step: start, next: [end]}\n  - {step: end, result: '{{ workload.x }}'}\n"
+    )
+
+    number = shop.start("workload: {x: a}\n" + text, {"x": "x" * 100_000})
+
+    row = shop.records.connection.execute(
+        "select status, result from noetl.execution where id = %s", (number,)
+    ).fetchone()
+    assert row is not None
+    assert row[0] == Status.COMPLETED
+    assert stored(shop, row[1]) > LARGE
+
+
+def test_a_parent_reads_the_large_result_of_its_child(shop: Shop) -> None:
+    shop.echo.answer = large
+    child = one("type: echo, next: [end]") + "  - {step: end, result: '{{ a }}'}\n"
+    shop.submit(HEAD.replace("tests/t", "tests/child") + child)
+
+    done = shop.run(one("type: playbook, path: tests/child"))
+
+    assert done.result == "x" * 100_000
