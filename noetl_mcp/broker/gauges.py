@@ -12,6 +12,14 @@ SQL = statements(__file__, "gauges.sql")
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """What is found only by looking at every row: it takes longer, the more there is."""
+
+    executions: dict[str, int]
+    queues: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Gauges:
     """Everything that is counted, at one moment."""
 
@@ -37,20 +45,28 @@ class Gauges:
     database_bytes: int = 0
 
 
-def gauges(connection: Connection[TupleRow]) -> Gauges:
-    """Return the counts; each is right for its own moment."""
+def counts(connection: Connection[TupleRow]) -> Counts:
+    """Count what only a look at every row tells."""
+    executions = connection.execute(SQL["executions"].encode()).fetchall()
+    queues = connection.execute(SQL["queues"].encode()).fetchall()
+    return Counts(_named(executions, Status), {pool: int(count) for pool, count in queues})
+
+
+def gauges(connection: Connection[TupleRow], counted: Counts | None = None) -> Gauges:
+    """Return the counts; each is right for its own moment, and `counted` for an earlier one."""
 
     def rows(name: str) -> list[tuple[Any, ...]]:
         return connection.execute(SQL[name].encode()).fetchall()
 
+    counted = counted or counts(connection)
     ((timers, late),) = rows("timers")
     ((started, events, commits, deadlocks, xmin, oldest, size),) = rows("totals")
     waiting = (State.LEASED, State.RETRYING, State.PARKED, State.IN_DOUBT)
     return Gauges(
-        executions=_named(rows("executions"), Status),
+        executions=counted.executions,
         halted=_named(rows("halted"), Halt),
         steps=_named(rows("steps"), waiting),
-        queues={pool: int(count) for pool, count in rows("queues")},
+        queues=counted.queues,
         oldest={pool: float(age) for pool, age in rows("oldest") if age is not None},
         tally={name: int(total) for name, total in rows("tally")},
         timers=int(timers),
@@ -71,4 +87,4 @@ def _named(rows: list[tuple[Any, ...]], kinds: Iterable[IntEnum]) -> dict[str, i
     return {kind.name.lower(): counts.get(int(kind), 0) for kind in kinds}
 
 
-__all__ = ["Gauges", "gauges"]
+__all__ = ["Counts", "Gauges", "counts", "gauges"]

@@ -17,6 +17,7 @@ from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.program import Program
 from noetl_mcp.database import Connection, Error, NotReachable, TupleRow, is_lost
 from noetl_mcp.starting import Starting, seal_of
+from noetl_mcp.web.counting import Counting
 
 if TYPE_CHECKING:
     from noetl_mcp.worker.pool import Sender
@@ -40,6 +41,7 @@ class Desks:
 
     def __init__(self, home: Home, most: int = MOST) -> None:
         self.home = home
+        self.counting = Counting()
         self._threads = ThreadPoolExecutor(most, thread_name_prefix="desk")
         self._own = threading.local()
         self._open: set[Station] = set()

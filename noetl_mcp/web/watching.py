@@ -8,7 +8,7 @@ from datetime import timedelta
 from starlette.responses import Response
 
 from noetl_mcp import __version__
-from noetl_mcp.broker.gauges import Gauges, gauges
+from noetl_mcp.broker.gauges import Gauges, counts, gauges
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.queue.pools import pools_of
 from noetl_mcp.web.desks import Station
@@ -53,12 +53,17 @@ async def workers(talk: Talk) -> Response:
 async def metrics(talk: Talk) -> Response:
     """Return counts in the text form of Prometheus."""
     begun = time.monotonic()
-    seen, up = await talk.ask(lambda at: (gauges(at.connection), _living(talk, at)))
-    text = "\n".join(exposition(seen, len(up), time.monotonic() - begun)) + "\n"
+
+    def look(at: Station) -> tuple[Gauges, float, int]:
+        counted, age = talk.desks.counting.ask(lambda: counts(at.connection))
+        return gauges(at.connection, counted), age, len(_living(talk, at))
+
+    seen, age, up = await talk.ask(look)
+    text = "\n".join(exposition(seen, up, time.monotonic() - begun, age)) + "\n"
     return Response(text, headers={"Cache-Control": "no-store"}, media_type=_TEXT)
 
 
-def exposition(seen: Gauges, up: int, seconds: float) -> Iterator[str]:
+def exposition(seen: Gauges, up: int, seconds: float, age: float) -> Iterator[str]:
     """Yield the lines of the exposition."""
     yield from _one("noetl_info", "gauge", "The version.", {f'version="{__version__}"': 1})
     yield from _by("noetl_executions", "gauge", "Executions by status.", "status", seen.executions)
@@ -91,6 +96,7 @@ def exposition(seen: Gauges, up: int, seconds: float) -> Iterator[str]:
             seen.oldest_transaction,
         ),
         ("noetl_database_bytes", "gauge", "Size of the database.", seen.database_bytes),
+        ("noetl_counted_age_seconds", "gauge", "Age of executions and queue depths.", age),
         ("noetl_scrape_seconds", "gauge", "How long counting took.", seconds),
     ]
     for name, kind, says, value in plain:
