@@ -182,3 +182,31 @@ def test_a_failed_iterator_keeps_its_items_for_a_retry(shop: Shop) -> None:
     assert work_off(shop, done.id) == "completed"
     asked = [call.input for call in shop.echo.calls]
     assert asked == [{"x": x} for x in (5, 3, 3, 4, 1, 2)]
+
+
+def test_an_item_is_counted_once_although_its_save_after_the_failure_fails_too(shop: Shop) -> None:
+    save = "{on: error, storage: python, code: 'def main(): raise ValueError(1)'}"
+    task = (
+        '{type: echo, data: {x: "{{ x }}", fails: "{{ 1 if x == 3 else 0 }}"}, save: [SAVE, SAVE]}'
+    )
+
+    done = shop.run(
+        book('collection: "{{ workload.xs }}"\n    tolerate: 1', task.replace("SAVE", save))
+    )
+
+    assert done.status == "completed"
+    assert isinstance(done.result, dict)
+    assert (done.result["items"], done.result["count"]) == (5, 4)
+    assert [one["index"] for one in done.result["errors"]] == [1]
+
+
+def test_the_steps_of_an_item_follow_one_another_so_that_it_ends_once(shop: Shop) -> None:
+    saves = '[{on: always, storage: http, url: "http://a.example/{{ x }}", method: POST}]'
+    tasks = f"[{{name: a, type: echo, save: {saves}}}, {{name: b, type: echo, save: {saves}}}]"
+
+    program, _ = shop.submit(book('collection: "{{ workload.xs }}"', tasks))
+
+    each = next(node for node in program.nodes if node.name == "each")
+    inner = [program.nodes[idx] for idx in each.body if idx not in program.aside]
+    ways = [[w.target for w in n.ways if w.target not in program.aside] for n in inner]
+    assert ways == [*([node.idx] for node in inner[1:]), []]
