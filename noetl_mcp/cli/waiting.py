@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 STOPPED = 130
 _SOONEST, _LATEST = 0.01, 0.25
-_OTHERS = timedelta(seconds=10)
-"""How long a write of another execution may go on here when the own one is over."""
+_OTHERS = timedelta(minutes=5)
+"""How long a write of another execution may go on here when the own one is over: cut off sooner, it
+would be in doubt, and its owner would have to find out what became of it."""
 _READING = timedelta(seconds=1)
 _PATIENCE = 0.6
 """A worker's absence counts when it lasts so long: one may be starting again."""
@@ -135,8 +136,8 @@ class Waiting:
         if lives is not None and lives.held:
             self._stops = 1  # the next one stops it at once
             click.echo(
-                "finishing what runs here of other executions, for"
-                f" {_OTHERS.total_seconds():.0f} s at most; Ctrl-C stops it at once",
+                "finishing what is being written here for other executions; Ctrl-C stops it at"
+                " once, and leaves it in doubt",
                 err=True,
             )
         return code
