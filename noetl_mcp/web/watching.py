@@ -2,14 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
 from starlette.responses import Response
 
 from noetl_mcp import __version__
 from noetl_mcp.broker.gauges import Gauges, counts, gauges
+from noetl_mcp.broker.listing import wanted_now
 from noetl_mcp.database import Error, NotReachable
+from noetl_mcp.events.partitions import astray
 from noetl_mcp.queue.pools import pools_of
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import told
@@ -34,20 +38,31 @@ async def health(talk: Talk) -> Response:
 async def workers(talk: Talk) -> Response:
     """List the workers that are up."""
     talk.query()
-    found = await talk.ask(lambda at: _living(talk, at))
-    return told(
-        [
-            {
-                "id": one.id,
-                "name": one.name,
-                "pools": sorted(pools_of(one.pools)),
-                "host": one.host,
-                "pid": one.pid,
-                "started": one.started,
-            }
-            for one in found
-        ]
-    )
+    return told(_told(await talk.ask(lambda at: _living(talk, at))))
+
+
+async def status(talk: Talk) -> Response:
+    """Return how much there is and how far behind it is, as `status` tells it."""
+    talk.query()
+
+    def look(at: Station) -> dict[str, Any]:
+        counted, age = talk.desks.counting.ask(lambda: counts(at.connection))
+        seen = asdict(gauges(at.connection, counted))
+        database = {
+            "kind": "embedded" if talk.desks.home.embedded else "external",
+            "version": at.connection.info.parameter_status("server_version"),
+            "bytes": seen.pop("database_bytes"),
+        }
+        return {
+            "database": database,
+            "workers": _told(_living(talk, at)),
+            "astray": astray(at.connection),
+            "attention": wanted_now(at.desk),
+            "counted_age": age,
+            **seen,
+        }
+
+    return told(await talk.ask(look))
 
 
 async def metrics(talk: Talk) -> Response:
@@ -120,6 +135,20 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
+def _told(workers: Sequence[Living]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": one.id,
+            "name": one.name,
+            "pools": sorted(pools_of(one.pools)),
+            "host": one.host,
+            "pid": one.pid,
+            "started": one.started,
+        }
+        for one in workers
+    ]
+
+
 def _living(talk: Talk, at: Station) -> list[Living]:
     return living(at.connection, max(HEARD, talk.desks.home.settings.lease))
 
@@ -127,6 +156,7 @@ def _living(talk: Talk, at: Station) -> list[Living]:
 DOORS = (
     Door("GET", "/health", None, health, "Say whether it answers and reaches its database."),
     Door("GET", "/metrics", "viewer", metrics, "Counts for Prometheus."),
+    Door("GET", "/api/status", "viewer", status, "Say how much there is and what waits."),
     Door("GET", "/api/workers", "viewer", workers, "List the workers that are up."),
 )
 

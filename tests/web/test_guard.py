@@ -195,3 +195,15 @@ def test_health_and_numbers_are_told(site: Site) -> None:
     assert numbers["noetl_flushes_total"] == "0"
     assert numbers["noetl_workers_alive"] == "0"
     assert site.get("/api/workers") == []
+
+
+def test_the_state_of_the_installation_is_told_as_status_tells_it(site: Site) -> None:
+    site.start(HELLO)
+
+    seen = site.get("/api/status")
+
+    assert seen["executions"]["running"] == 1
+    assert seen["queues"] == {"": 1}
+    assert (seen["workers"], seen["attention"], seen["astray"]) == ([], {}, 0)
+    assert seen["database"]["bytes"] > 0
+    assert "host" not in seen["database"]
