@@ -84,7 +84,8 @@ def command(
         print_value(answer.as_json())
     else:
         _tell(answer)
-    said = f"{len(answer.rows)} rows from {events:,} events"
+    count = len(answer.rows)
+    said = f"{count} row{'s' * (count != 1)} from {events:,} events"
     if answer.is_cut:
         said = f"only the first {said}; --limit gives more"
     if answer.is_cut or not as_json:

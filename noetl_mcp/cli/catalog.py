@@ -118,7 +118,7 @@ def _entry(catalog: "Catalog", path: str, version: int | None) -> "Entry":
     versions = [str(row[0]) for row in reversed(catalog.versions(path))]
     if versions:
         listed = ", ".join(versions[-20:])
-        raise click.ClickException(f"'{path}' has no version {version}; there are {listed}")
+        raise click.ClickException(f"'{path}' has no version {version}, only {listed}")
     from noetl_mcp.diagnostics import closest
 
     near = closest(path, [row[0] for row in catalog.paths()])

@@ -157,7 +157,9 @@ class Fitting:
             if value.get(name) is not None:
                 made[name] = self.value(value[name], inner, (*path, name), secret=secret)
             elif inner.get("required") is True:
-                self.say("missing", (*path, name), f"it is needed: {wanted(inner)}")
+                self.say(
+                    "missing", (*path, name), f"{wanted(inner)} is needed, and nothing was given"
+                )
         return made
 
 

@@ -79,7 +79,7 @@ def check_payload(
             continue
         workload[name] = _default(one)
         if one.get("required") and workload[name] is None:
-            says = f"it is needed: {wanted(one.get('schema') or one)}"
+            says = f"{wanted(one.get('schema') or one)} is needed, and nothing was given"
             fitting.say("missing", (name,), says)
     return workload, fitting.problems
 

@@ -151,6 +151,12 @@ def test_an_answer_is_a_table_for_people(here: Here) -> None:
     assert "only the first 2 rows from 3 events; --limit gives more" in ran.err
 
 
+def test_one_row_is_counted_as_one(here: Here) -> None:
+    ran = here("ask", "select count(*) as n from events")
+
+    assert ran.err.startswith("1 row from 3 events")
+
+
 def test_the_sql_of_a_question_can_be_taken_from_there(here: Here) -> None:
     ran = here("ask", "kinds", "--sql")
 

@@ -206,8 +206,10 @@ def test_the_catalog_keeps_versions_and_tells_what_changed(here: Here, tmp_path:
     }
     assert second.out == "tests/hello version 2\n"
     changed = here("catalog", "diff", "tests/hello", "1", "2")
+    missing = here("catalog", "diff", "tests/hello", "1", "9")
     assert "+metadata: {name: hello, path: tests/hello, description: Says goodbye.}" in changed.out
     assert "both have the same plan" in changed.err
+    assert "has no version 9, only 1, 2" in missing.err
 
 
 def test_kept_playbooks_are_listed_and_shown(here: Here, tmp_path: Path) -> None:

@@ -139,8 +139,8 @@ def test_everything_missing_is_listed_at_once_with_its_description() -> None:
     )
 
     assert wrong(some, b=None, c="") == [
-        "a: it is needed: a whole number (how many)",
-        "b: it is needed: a text",
+        "a: a whole number (how many) is needed, and nothing was given",
+        "b: a text is needed, and nothing was given",
     ]
 
 
@@ -189,7 +189,7 @@ def test_values_inside_are_checked_where_they_stand() -> None:
     workload, found = check_payload(some, {"walls": walls})
 
     assert told(found) == [
-        "walls[1].height: it is needed: a number",
+        "walls[1].height: a number is needed, and nothing was given",
         "walls[1].mark: a text is needed, not 1",
         "walls[2].doors[1]: a whole number is needed, not the text 'two'",
     ]
