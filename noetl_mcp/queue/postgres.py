@@ -6,7 +6,7 @@ Decides nothing and tries nothing again. Errors come out as what a worker must d
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from noetl_mcp.database import Connection, TupleRow
+from noetl_mcp.database import Connection, Error, TupleRow
 from noetl_mcp.queue.apart import keep_results
 from noetl_mcp.queue.binary import (
     ARRAY_OF,
@@ -100,7 +100,7 @@ class PostgresQueue:
     def flush(self, flush: Flush, wish: Wish) -> Flushed:
         """Settle, unlock and take in one call."""
         if flush.has_large:
-            keep_results(self.connection, flush)
+            self._keep(flush)
         values: list[bytes | None] = [
             number(INT8, self.worker),
             number(INT8, self.epoch),
@@ -128,6 +128,13 @@ class PostgresQueue:
         if answer.status != _TUPLES_OK:
             raise _problem(answer.error_field(67), answer.error_message)
         return _read([answer.get_value(0, n) for n in range(answer.nfields)])
+
+    def _keep(self, flush: Flush) -> None:
+        """Store large results first; what the database refuses then is refused as in the flush."""
+        try:
+            keep_results(self.connection, flush)
+        except Error as problem:
+            raise _problem((problem.sqlstate or "").encode(), str(problem).encode()) from None
 
     def held(self) -> list[Lease]:
         """Return what this worker holds, asked when the answer of a flush was lost."""

@@ -149,3 +149,18 @@ def test_a_parent_reads_the_large_result_of_its_child(shop: Shop) -> None:
     done = shop.run(one("type: playbook, path: tests/child"))
 
     assert done.result == "x" * 100_000
+
+
+def test_a_large_result_that_the_database_refuses_fails_the_execution(shop: Shop) -> None:
+    shop.echo.answer = large
+    shop.records.connection.execute(
+        "alter table noetl.payload add check (content not like '{\"twice\"%')"
+    )
+    end = '  - {step: end, result: {twice: "{{ a }}{{ a }}"}}\n'
+
+    done = shop.run(one("type: echo, next: [end]") + end)
+
+    assert done.status == "failed"
+    assert done.error is not None
+    assert done.error["code"] == "refused"
+    assert len(shop.echo.calls) == 1
