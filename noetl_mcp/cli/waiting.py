@@ -135,6 +135,7 @@ class Waiting:
         code = await asyncio.to_thread(self.told, seen)
         if lives is not None and lives.held:
             self._stops = 1  # the next one stops it at once
+        if lives is not None and lives.writes:
             click.echo(
                 "finishing what is being written here for other executions; Ctrl-C stops it at"
                 " once, and leaves it in doubt",

@@ -130,6 +130,13 @@ class Lives:
         """How many steps it has begun."""
         return len(self._worker.engine.held) if self._worker is not None else 0
 
+    @property
+    def writes(self) -> bool:
+        """Whether it is at a step that would be in doubt, if it were stopped now."""
+        worker = self._worker
+        held = [] if worker is None else list(worker.engine.held.values())
+        return worker is not None and any(_writes(worker, one) for one in held)
+
     def hear(self, channel: str, text: str) -> None:
         """Take a hint, from any thread: look for work, or for what is to be ended."""
         worker = self._worker

@@ -62,3 +62,31 @@ def test_a_write_of_another_execution_is_brought_to_its_end(tmp_path: Path) -> N
     assert left > 10
     assert [one["state"] for one in other["steps"] if one["name"] == "w"] == ["done"]
     assert other["attention"] == []
+
+
+def test_a_read_of_another_execution_is_handed_back_without_a_word(tmp_path: Path) -> None:
+    quick, long = tmp_path / "quick.yaml", tmp_path / "long.yaml"
+    quick.write_text(QUICK.replace("2s", "1s"))
+    long.write_text(
+        HEAD + "metadata: {name: l, path: tests/l}\nworkflow:\n  - {step: start, next: [r]}\n"
+        "  - step: r\n    type: python\n    code: |\n      import time\n"
+        "      def main():\n          time.sleep(60)\n"
+    )
+    with new_home() as home:
+        said = {name: one for name, one in os.environ.items() if not name.startswith("NOETL_")}
+        said["NOETL_HOME"] = home
+        command = [sys.executable, "-m", "noetl_mcp"]
+        subprocess.run([*command, "run", str(long), "--detach"], env=said, check=True, timeout=60)
+
+        ran = subprocess.run(
+            [*command, "run", str(quick)], env=said, timeout=55, capture_output=True, text=True
+        )
+        shown = subprocess.run(
+            [*command, "show", "1", "--json"], env=said, timeout=60, capture_output=True, text=True
+        )
+
+    other = json.loads(shown.stdout)
+    assert (ran.returncode, json.loads(ran.stdout)) == (0, {"n": 1})
+    assert "other executions" not in ran.stderr
+    assert [one["state"] for one in other["steps"] if one["name"] == "r"] == ["ready"]
+    assert other["steps"][-1]["worker"] is not None
