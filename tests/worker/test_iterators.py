@@ -1,5 +1,7 @@
 """Doing the same for each of many things."""
 
+from typing import Any
+
 from noetl_mcp.broker.desk import By, Desk
 from noetl_mcp.broker.retry import retry
 from noetl_mcp.playbook.node import Json
@@ -195,9 +197,9 @@ def test_an_item_is_counted_once_although_its_save_after_the_failure_fails_too(s
     )
 
     assert done.status == "completed"
-    assert isinstance(done.result, dict)
-    assert (done.result["items"], done.result["count"]) == (5, 4)
-    assert [one["index"] for one in done.result["errors"]] == [1]
+    result: Any = done.result
+    assert (result["items"], result["count"]) == (5, 4)
+    assert [one["index"] for one in result["errors"]] == [1]
 
 
 def test_the_steps_of_an_item_follow_one_another_so_that_it_ends_once(shop: Shop) -> None:
