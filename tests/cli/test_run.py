@@ -33,6 +33,15 @@ ASKING = (
 )
 
 
+class Begun(subprocess.Popen[str]):
+    """A command that runs; whoever fails while it does leaves nothing behind to wait for."""
+
+    def __exit__(self, *problem: Any) -> None:
+        if problem[0] is not None:
+            self.kill()
+        super().__exit__(*problem)
+
+
 class Person:
     """Somebody at a terminal, with an installation of his own."""
 
@@ -43,8 +52,8 @@ class Person:
     def does(self, *arguments: str, stdin: bytes = b"") -> Ran:
         return noetl(*arguments, stdin=stdin, **self.environment)
 
-    def begins(self, *arguments: str, **more: Any) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
+    def begins(self, *arguments: str, **more: Any) -> "Begun":
+        return Begun(
             [sys.executable, "-m", "noetl_mcp", *arguments],
             env={**os.environ, "NO_COLOR": "1", **self.environment},
             stdout=subprocess.PIPE,
