@@ -125,7 +125,10 @@ class PlacedConnection:
 
 @dataclass(frozen=True, slots=True)
 class PlacedFloor:
-    """A floor with everything on it that has a place; `elevation` is that of its slab."""
+    """A floor with everything on it that has a place; `elevation` is that of its slab.
+
+    `order` are its rooms in the order in which they were placed, those with `at` first.
+    """
 
     floor: tree.Floor
     index: int
@@ -135,6 +138,7 @@ class PlacedFloor:
     stairs: tuple[PlacedStair, ...]
     lifts: tuple[PlacedLift, ...]
     connections: tuple[PlacedConnection, ...]
+    order: tuple[PlacedRoom, ...] = ()
 
     @property
     def id(self) -> str:
@@ -149,10 +153,14 @@ class PlacedFloor:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """All floors of a plan; `findings` are those of finding places."""
+    """All floors of a plan; `findings` are those of finding places.
+
+    `raw` says that numbers were read as they are written, whatever their unit.
+    """
 
     plan: tree.Plan
     habits: Habits
     styles: Mapping[str, tree.Style]
     floors: tuple[PlacedFloor, ...]
     findings: tuple[Finding, ...]
+    raw: bool = False
