@@ -86,6 +86,19 @@ class AnalyzeArguments(PlanArguments):
     raw: bool = Field(False, description="Take all numbers as they stand and ignore their units.")
 
 
+class ExportArguments(PlanArguments):
+    """What a plan is turned into."""
+
+    format: Literal["json", "dxf", "ifc"] = Field(
+        "json",
+        description="json gives the plan as data, dxf a drawing for CAD, ifc a building model.",
+    )
+    storey_height: float | None = Field(
+        None, gt=0, le=1_000, description="Height in metres, for ifc, of floors that name none."
+    )
+    raw: bool = Field(False, description="Take all numbers as they stand and ignore their units.")
+
+
 def checked(kind: type[Arguments], given: Mapping[str, Any] | None) -> Arguments:
     """Return the arguments as the model; raise WrongArguments with all that is wrong."""
     try:

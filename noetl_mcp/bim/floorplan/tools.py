@@ -10,10 +10,12 @@ from typing import Any
 
 from pydantic import Field
 
+from noetl_mcp.bim.floorplan.answer import Answer
 from noetl_mcp.bim.floorplan.edit.operations import Operation
 from noetl_mcp.bim.floorplan.tool_arguments import (
     MOST_OPERATIONS,
     AnalyzeArguments,
+    ExportArguments,
     PlanArguments,
     RenderArguments,
     ValidateArguments,
@@ -28,15 +30,6 @@ class ModifyArguments(PlanArguments):
         max_length=MOST_OPERATIONS, description="What to do, in order."
     )
     atomic: bool = Field(False, description="When one operation fails, apply none.")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a tool answers: the facts, and a picture or a text that comes before them."""
-
-    facts: Mapping[str, Any]
-    picture: bytes | None = None
-    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +76,12 @@ def _analyze(asked: AnalyzeArguments) -> Answer:
     return Answer(analyze(asked.dsl, asked.area_unit, asked.include_room_details, raw=asked.raw))
 
 
+def _export(asked: ExportArguments) -> Answer:
+    from noetl_mcp.bim.floorplan.exporting import exported
+
+    return exported(asked)
+
+
 TOOLS: tuple[Tool, ...] = (
     Tool(
         "render_floorplan",
@@ -117,6 +116,7 @@ TOOLS: tuple[Tool, ...] = (
         "Measure a floor plan: areas, bounding boxes and efficiency of each floor, and the rooms "
         "with their areas, in true units.",
         AnalyzeArguments,
+        ExportArguments,
         _analyze,
     ),
 )
