@@ -238,7 +238,8 @@ class Property(NamedTuple):
     """`key: value` of a style, a config or a frontmatter.
 
     `value` is what the text means by itself: a number, a flag, a text; a Number where a unit stands
-    with it, a Size where a pair does. `kind` tells number, size, unit, string, name or flag apart.
+    with it (of kind `number`, too), a Size where a pair does. `kind` tells number, size, unit (a
+    bare one), string, name or flag apart.
     """
 
     key: str
@@ -306,7 +307,9 @@ class Plan(NamedTuple):
     """A whole document.
 
     `frontmatter` holds what stands between the `---` lines; its `config:` part is merged behind the
-    one in the text, whose values win, when the plan is read.
+    one in the text, whose values win, when the plan is read. `start` is the offset of the word
+    `floorplan`, behind frontmatter or directive; a property whose offsets lie before it is written
+    in the frontmatter.
     """
 
     text: str
@@ -318,3 +321,4 @@ class Plan(NamedTuple):
     floors: tuple[Floor, ...]
     connections: tuple[Connection, ...]
     verticals: tuple[Vertical, ...]
+    start: int = 0

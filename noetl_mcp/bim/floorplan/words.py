@@ -1,4 +1,4 @@
-"""The words of the language of floor plans, each said once. It refuses to know where they may stand.
+"""The words of the language of floor plans, each said once. It refuses to know where they stand.
 
 Scanner, parser, JSON schemas, models of edits, the text of the schema and the reference are built
 from these tables. They are values: whoever wants to know what a new word would change builds a
@@ -71,12 +71,16 @@ _STYLE_KEYS = (
     StyleKey("metalness", "number", "0 is no metal, 1 is metal"),
 )
 
-_STRUCTURE = tuple(
-    "floorplan define style config floor room sub-room at size height elevation walls gap align "
-    "label composed of connect to outside full opens into swing stair shape rise width riser tread "
-    "nosing headroom handrail stringers stringer material toward from turn runs landing rotation "
-    "inner-radius outer-radius arc radius winders flight along lift doors vertical x".split()
+# fmt: off
+_STRUCTURE = (
+    "floorplan", "define", "style", "config", "floor", "room", "sub-room", "at", "size",
+    "height", "elevation", "walls", "gap", "align", "label", "composed", "of", "connect", "to",
+    "outside", "full", "opens", "into", "swing", "stair", "shape", "rise", "width", "riser",
+    "tread", "nosing", "headroom", "handrail", "stringers", "stringer", "material", "toward",
+    "from", "turn", "runs", "landing", "rotation", "inner-radius", "outer-radius", "arc",
+    "radius", "winders", "flight", "along", "lift", "doors", "vertical", "x",
 )
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,14 @@ class Words:
         )
         tables["style_keys"] = tuple(key.name for key in self.style_keys)
         return tables
+
+    def may_name(self, text: str) -> bool:
+        """Say whether a text can be the name of a room, a floor or a style.
+
+        Words that begin a clause cannot, nor can words with a hyphen; `door` and `left` can, since
+        where a name stands nothing else may stand.
+        """
+        return text.isidentifier() and text.isascii() and text not in self.structure
 
     @property
     def keywords(self) -> tuple[str, ...]:
