@@ -5,7 +5,7 @@ Only what may be asked; it refuses to do anything.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from noetl_mcp.bim.floorplan.edit import fields
 from noetl_mcp.bim.floorplan.edit.fields import (
@@ -120,7 +120,7 @@ def _settings(name: str, says: str, keys: Any, *, base: type[AsWritten] = AsWrit
     made: dict[str, Any] = {
         key.name: (_VALUES[key.kind] | None, Field(None, description=key.meaning)) for key in keys
     }
-    return fields.create_model(name, __base__=base, __doc__=says, **made)
+    return create_model(name, __base__=base, __doc__=says, **made)
 
 
 class _Named(AsWritten):
@@ -138,7 +138,7 @@ class AddStyle(Asked):
     """Add a style."""
 
     action: Literal["add_style"]
-    params: NewStyle
+    params: NewStyle  # type: ignore[valid-type]  # made from the table of keys
 
 
 class UpdateStyle(Asked):
@@ -146,7 +146,7 @@ class UpdateStyle(Asked):
 
     action: Literal["update_style"]
     target: Target
-    params: StyleChange
+    params: StyleChange  # type: ignore[valid-type]  # made from the table of keys
 
 
 class RemoveStyle(Asked):
@@ -162,7 +162,7 @@ class SetConfig(Asked):
 
     action: Literal["set_config"]
     target: Target | None = None
-    params: ConfigChange
+    params: ConfigChange  # type: ignore[valid-type]  # made from the table of keys
 
 
 class NewFloor(Asked):

@@ -173,7 +173,7 @@ WallsOfSide = Annotated[
 def made_of(name: str, says: str, keys: Iterable[str], kind: Any, *, needed: bool) -> type[Asked]:
     """Return a model with one field for each word of a table."""
     default = ... if needed else None
-    fields: dict[str, Any] = {key: (kind if needed else kind | None, default) for key in keys}
+    fields: dict[str, Any] = dict.fromkeys(keys, (kind if needed else kind | None, default))
     return create_model(name, __base__=AsWritten, __doc__=says, **fields)
 
 
