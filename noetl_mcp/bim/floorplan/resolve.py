@@ -52,7 +52,7 @@ def understood(plan: tree.Plan, raw: bool = False) -> Building:
         below = floors[-1] if floors else None
         floors.append(reader.floor(floor, index, below.elevation + below.height if below else 0.0))
     connected = _connected(floors, plan.connections, known, reader.scale)
-    return Building(plan, known, reader.styles, connected, tuple(reader.findings))
+    return Building(plan, known, reader.styles, connected, tuple(reader.findings), raw)
 
 
 class _Reader:

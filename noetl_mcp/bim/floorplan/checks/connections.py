@@ -1,0 +1,308 @@
+"""Checks of connections: their rooms, their walls, where on them, and whether they fit."""
+
+from collections.abc import Iterator
+
+from noetl_mcp.bim.floorplan import tree
+from noetl_mcp.bim.floorplan.building import PlacedRoom
+from noetl_mcp.bim.floorplan.checks.edges import edge, shared
+from noetl_mcp.bim.floorplan.checks.subject import Ends, Subject, Written, is_outside, walls_of
+from noetl_mcp.bim.floorplan.findings import Finding
+from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, original
+from noetl_mcp.bim.floorplan.units import fixed, scale_to, shown
+
+_HALF = {"double-door": 10.0}
+_TOUCHING = 0.1
+_ROUNDING = 1e-6
+
+BOTH_WAYS = original(
+    "connected-twice",
+    ERROR,
+    "Overlapping bidirectional connections between {first} and {second}. Remove one connection.",
+    "two connections join the same two rooms at one spot of a wall",
+)
+ONE_SPOT = original(
+    "connections-overlap",
+    ERROR,
+    "Overlapping connections at position {at}% on wall. Use different positions.",
+    "two connections are at one spot of a wall: a door counts as 10 % of it, a double door as 20 %",
+)
+NOT_SOLID = original(
+    "door-in-opening",
+    WARNING,
+    "Connection references {room}.{side} which is '{kind}', not 'solid'. Door openings work best "
+    "when both walls are 'solid'. Consider changing the wall type.",
+    "a door is in a wall that is itself a door, a window or open",
+)
+KINDS_DIFFER = original(
+    "connection-wall-mismatch",
+    WARNING,
+    "Wall type mismatch: {first}.{side} is '{kind}' but {second}.{other_side} is '{other}'. This "
+    "may cause rendering issues in 3D viewer. Both walls should have the same type.",
+    "the two walls of a door are of different kinds",
+)
+TWO_FLOORS = original(
+    "connection-spans-floors",
+    WARNING,
+    "Connection spans floors: '{first}' is on floor '{floor}' but '{second}' is on floor "
+    "'{other}'. Horizontal 'connect' statements only render within a single floor — the renderer "
+    "will silently drop this connection. Use a 'vertical {floor}.<element> to {other}.<element>' "
+    "statement to bridge floors.",
+    "a connection joins rooms of different floors",
+)
+APART = original(
+    "no-shared-wall",
+    WARNING,
+    "Connection from {first}.{side} to {second}.{other_side} connects walls that don't share a "
+    "boundary. The door may not align properly with the rooms.",
+    "the two walls of a connection do not lie on each other, or a wall is not named",
+)
+TOO_WIDE = original(
+    "connection-too-wide",
+    WARNING,
+    "Connection width {width} exceeds shared wall length {length}. The connection may not fit "
+    "properly.",
+    "a connection is wider than the wall that its rooms share",
+)
+TOO_HIGH = original(
+    "connection-too-high",
+    WARNING,
+    "Connection height {height} exceeds room height {room}m. The connection may not fit properly.",
+    "a connection is higher than the lower of its rooms",
+)
+UNKNOWN_ROOM = hint(
+    "connection-unknown-room",
+    "Connection references unknown room '{room}' and is left out.",
+    "a connection joins a room that no floor has",
+    "connection",
+)
+PERCENT = hint(
+    "connection-percent",
+    "Connection at {at}% lies beyond the end of the wall. Use 0% to 100%.",
+    "a connection is at more than 100 %",
+    "connection",
+)
+OPENS_ELSEWHERE = hint(
+    "opens-elsewhere",
+    "The door between {first} and {second} cannot open into '{room}'. It opens into one of the "
+    "two.",
+    "a door opens into a room that it does not join",
+    "connection",
+)
+FRONT_TOO_WIDE = hint(
+    "outer-door-too-wide",
+    "Connection width {width} exceeds the length {length} of wall {room}.{side}.",
+    "a connection to the outside is wider than its wall",
+    "connection",
+)
+ITSELF = hint(
+    "connected-to-itself",
+    "'{room}' is connected to itself. Connect it to another room, or to outside.",
+    "both ends of a connection are the same room, or both are outside",
+    "connection",
+)
+RULES = (
+    BOTH_WAYS,
+    ONE_SPOT,
+    NOT_SOLID,
+    KINDS_DIFFER,
+    TWO_FLOORS,
+    APART,
+    TOO_WIDE,
+    TOO_HIGH,
+    UNKNOWN_ROOM,
+    PERCENT,
+    OPENS_ELSEWHERE,
+    FRONT_TOO_WIDE,
+    ITSELF,
+)
+
+
+def overlapping(subject: Subject) -> Iterator[Finding]:
+    """Look for connections at one spot of a wall, under every wall that they name."""
+    walls: dict[tuple[str, str], list[int]] = {}
+    connections = subject.plan.connections
+    for index, connection in enumerate(connections):
+        if all(end.side is not None and not is_outside(end) for end in walls_of(connection)):
+            for end in walls_of(connection):
+                walls.setdefault((end.room.text, end.side or ""), []).append(index)
+    told: set[int] = set()
+    for on_wall in walls.values():
+        for place, index in enumerate(on_wall):
+            if index in told:
+                continue
+            mine = connections[index]
+            other = next((o for o in on_wall[place + 1 :] if _meet(mine, connections[o])), None)
+            if other is not None:
+                told.add(index)
+                yield _meeting(mine, connections[other])
+
+
+def _meet(first: tree.Connection, second: tree.Connection) -> bool:
+    apart = abs(_centre(first) - _centre(second))
+    return apart <= _HALF.get(first.kind, 5.0) + _HALF.get(second.kind, 5.0)
+
+
+def _centre(connection: tree.Connection) -> float:
+    return 50.0 if connection.at is None else connection.at
+
+
+def _meeting(first: tree.Connection, second: tree.Connection) -> Finding:
+    place = (first.first.start, first.first.end)
+    rooms = {end.room.text for end in walls_of(first)}
+    if rooms == {end.room.text for end in walls_of(second)}:
+        return BOTH_WAYS.found(*place, first=first.first.room.text, second=first.second.room.text)
+    return ONE_SPOT.found(*place, at=shown(_centre(first)))
+
+
+def wall_kinds(subject: Subject) -> Iterator[Finding]:
+    """Look at the kinds of the walls that doors are in; walls that are not listed are passed."""
+    for ends in subject.connections:
+        connection = ends.connection
+        if connection.kind == "opening":
+            continue
+        kinds = []
+        for end, written in zip(walls_of(connection), (ends.first, ends.second), strict=True):
+            kind = _kind(written, end.side)
+            kinds.append(kind)
+            if kind is not None and kind != "solid":
+                yield NOT_SOLID.found(
+                    end.start, end.end, room=end.room.text, side=end.side, kind=kind
+                )
+        if None not in kinds and kinds[0] != kinds[1]:
+            first, second = walls_of(connection)
+            yield KINDS_DIFFER.found(
+                first.start,
+                second.end,
+                first=first.room.text,
+                side=first.side,
+                kind=kinds[0],
+                second=second.room.text,
+                other_side=second.side,
+                other=kinds[1],
+            )
+
+
+def _kind(written: Written | None, side: str | None) -> str | None:
+    """Return the kind of a wall, None where the room does not list it."""
+    if written is None or side is None:
+        return None
+    return next((wall.kind for wall in written.room.walls if wall.side == side), None)
+
+
+def rooms(subject: Subject) -> Iterator[Finding]:
+    """Look for connections of rooms that are not there, or not on one floor."""
+    for ends in subject.connections:
+        first, second = walls_of(ends.connection)
+        for end in (first, second):
+            if not is_outside(end) and end.room.text not in subject.homes:
+                yield UNKNOWN_ROOM.found(*end.room[1:], room=end.room.text)
+        if first.room.text == second.room.text:
+            yield ITSELF.found(first.start, second.end, room=first.room.text)
+        if ends.first is None or ends.second is None or ends.first.level == ends.second.level:
+            continue
+        yield TWO_FLOORS.found(
+            first.start,
+            second.end,
+            first=first.room.text,
+            floor=ends.first.floor.name.text,
+            second=second.room.text,
+            other=ends.second.floor.name.text,
+        )
+
+
+def places(subject: Subject) -> Iterator[Finding]:
+    """Look at where connections are in their walls, and into what their doors open."""
+    for ends in subject.connections:
+        connection = ends.connection
+        first, second = walls_of(connection)
+        if connection.at is not None and connection.at > 100:
+            yield PERCENT.found(connection.start, connection.end, at=shown(connection.at))
+        into = connection.opens_into
+        if into is not None and into.text not in (first.room.text, second.room.text):
+            yield OPENS_ELSEWHERE.found(
+                *into[1:], first=first.room.text, second=second.room.text, room=into.text
+            )
+
+
+def fit(subject: Subject) -> Iterator[Finding]:
+    """Look whether the walls of connections lie on each other, and whether openings fit."""
+    scale = scale_to(subject.building.habits.unit, raw=subject.raw)
+    for ends in subject.connections:
+        length = None
+        one, other = subject.place_of(ends.first), subject.place_of(ends.second)
+        if one is not None and other is not None and _are_neighbours(ends, one, other):
+            length = _shared(ends.connection, one, other)
+            if length <= 0:
+                yield _apart(ends.connection)
+        size = ends.connection.size
+        if size is None:
+            continue
+        width = size.width.value * scale[size.width.unit]
+        if length is not None and 0 < length < width - _ROUNDING:
+            yield TOO_WIDE.found(
+                size.start, size.end, width=subject.written(size.width), length=fixed(length)
+            )
+        yield from _outer(subject, ends, width)
+        yield from _height(subject, ends, size)
+
+
+def _are_neighbours(ends: Ends, one: PlacedRoom, other: PlacedRoom) -> bool:
+    """Tell whether two rooms should share a wall: on one floor, and not one in the other."""
+    if ends.first is None or ends.second is None or ends.first.level != ends.second.level:
+        return False
+    return one.parent != other.name and other.parent != one.name and one is not other
+
+
+def _shared(connection: tree.Connection, one: PlacedRoom, other: PlacedRoom) -> float:
+    side, other_side = connection.first.side, connection.second.side
+    if side is None or other_side is None:
+        return 0.0
+    return shared(edge(one.box, side), edge(other.box, other_side), _TOUCHING)
+
+
+def _apart(connection: tree.Connection) -> Finding:
+    first, second = walls_of(connection)
+    return APART.found(
+        first.start,
+        second.end,
+        first=first.room.text,
+        side=first.side or "unknown",
+        second=second.room.text,
+        other_side=second.side or "unknown",
+    )
+
+
+def _outer(subject: Subject, ends: Ends, width: float) -> Iterator[Finding]:
+    """Look whether a connection to the outside fits into its wall."""
+    first, second = walls_of(ends.connection)
+    inner, written = (second, ends.second) if is_outside(first) else (first, ends.first)
+    placed = subject.place_of(written)
+    size = ends.connection.size
+    if is_outside(first) == is_outside(second) or placed is None or size is None:
+        return
+    if inner.side is None:
+        return
+    along = edge(placed.box, inner.side)
+    if width > along.end - along.start + _ROUNDING:
+        yield FRONT_TOO_WIDE.found(
+            size.start,
+            size.end,
+            width=subject.written(size.width),
+            length=fixed(along.end - along.start),
+            room=inner.room.text,
+            side=inner.side,
+        )
+
+
+def _height(subject: Subject, ends: Ends, size: tree.Size) -> Iterator[Finding]:
+    """Look whether a connection is lower than its rooms."""
+    heights = [subject.height_metres(end.room) for end in (ends.first, ends.second) if end]
+    if size.height is None or not heights:
+        return
+    if subject.metres(size.height) > min(heights) + _ROUNDING:
+        yield TOO_HIGH.found(
+            size.start,
+            size.end,
+            height=subject.written(size.height),
+            room=fixed(min(heights)),
+        )

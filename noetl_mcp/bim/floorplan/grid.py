@@ -1,0 +1,75 @@
+"""Find boxes that overlap, and boxes at a point, without comparing all with all. Knows no rooms."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from noetl_mcp.bim.floorplan.building import Box
+
+_MOST_CELLS = 400
+_FAR = 1e12
+
+
+class Grid:
+    """Boxes in cells about as large as they are; boxes over very many cells are kept apart."""
+
+    def __init__(self, boxes: Sequence[Box]) -> None:
+        self.boxes = boxes
+        self.large: list[int] = []
+        self.cells: dict[tuple[int, int], list[int]] = {}
+        near = [box for box in boxes if _is_near(box)]
+        self.wide = max(sum(box.width for box in near) / len(near), 1e-6) if near else 1.0
+        self.high = max(sum(box.height for box in near) / len(near), 1e-6) if near else 1.0
+        for index, box in enumerate(boxes):
+            self._add(index, box)
+
+    def _add(self, index: int, box: Box) -> None:
+        if not _is_near(box):
+            self.large.append(index)
+            return
+        x, y, width, height = box
+        left, right = math.floor(x / self.wide), math.floor((x + width) / self.wide)
+        top, bottom = math.floor(y / self.high), math.floor((y + height) / self.high)
+        if (right - left + 1) * (bottom - top + 1) > _MOST_CELLS:
+            self.large.append(index)
+            return
+        for column in range(left, right + 1):
+            for row in range(top, bottom + 1):
+                self.cells.setdefault((column, row), []).append(index)
+
+    def pairs(self, least: float) -> list[tuple[int, int]]:
+        """Return the pairs of boxes that overlap by more than `least` both ways, in order."""
+        found: set[tuple[int, int]] = set()
+        spans = [(x, y, x + width, y + height) for x, y, width, height in self.boxes]
+        for inside in self.cells.values():
+            for place, first in enumerate(inside):
+                left, top, right, bottom = spans[first]
+                for second in inside[place + 1 :]:
+                    x, y, x2, y2 = spans[second]
+                    if (
+                        min(right, x2) - max(left, x) > least
+                        and min(bottom, y2) - max(top, y) > least
+                    ):
+                        found.add((first, second))
+        for first in self.large:
+            for second in range(len(self.boxes)):
+                if first != second and _overlap(spans[first], spans[second], least):
+                    found.add((min(first, second), max(first, second)))
+        return sorted(found)
+
+    def at(self, x: float, y: float) -> Iterator[int]:
+        """Yield the boxes that hold a point, edges included."""
+        cell: Sequence[int] = ()
+        if abs(x) < _FAR and abs(y) < _FAR:
+            cell = self.cells.get((math.floor(x / self.wide), math.floor(y / self.high)), ())
+        for index in (*cell, *self.large):
+            left, top, width, height = self.boxes[index]
+            if left <= x <= left + width and top <= y <= top + height:
+                yield index
+
+
+def _is_near(box: Box) -> bool:
+    return all(abs(length) < _FAR for length in box)
+
+
+def _overlap(a: tuple[float, ...], b: tuple[float, ...], least: float) -> bool:
+    return min(a[2], b[2]) - max(a[0], b[0]) > least and min(a[3], b[3]) - max(a[1], b[1]) > least
