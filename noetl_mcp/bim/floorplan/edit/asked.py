@@ -3,7 +3,7 @@
 It refuses all of them when one is wrong: whoever misspells one may mean another thing by the rest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 

@@ -175,7 +175,7 @@ def _segment(asked: fields.FlightAsked | fields.TurnAsked) -> str:
 
 
 def shape(asked: ShapeAsked) -> str:
-    """Write the shape of a stair, in the order of the language; reading it finds what is missing."""
+    """Write the shape of a stair, in the order of the language. Reading finds what is missing."""
     return clauses(
         asked.kind,
         ("toward", asked.toward),
