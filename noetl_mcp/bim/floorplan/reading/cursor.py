@@ -25,6 +25,10 @@ _CLOSES = frozenset("]}")
 _SHOWN = 40
 
 
+# The walls of one list: side, kind, and where entry and kind begin and end within the list.
+PlainWalls = tuple[tuple[str, str, int, int, int], ...]
+
+
 class Lost(Exception):
     """The parser cannot go on here; the reason is written down already."""
 
@@ -38,7 +42,18 @@ def either(words: Iterable[str]) -> str:
 class Cursor:
     """A place in the signs of one text, and the errors found so far."""
 
-    __slots__ = ("depth", "ends", "errors", "grammar", "i", "text", "texts", "words")
+    __slots__ = (
+        "depth",
+        "ends",
+        "errors",
+        "grammar",
+        "i",
+        "plain",
+        "scanner",
+        "text",
+        "texts",
+        "words",
+    )
 
     def __init__(
         self,
@@ -51,7 +66,9 @@ class Cursor:
         self.text = text
         self.words = words
         self.grammar = grammar
-        self.texts, self.ends = scanner_of(words).scanned(text, start, stop)
+        self.scanner = scanner_of(words)
+        self.texts, self.ends = self.scanner.scanned(text, start, stop)
+        self.plain: dict[str, PlainWalls] = {}
         self.i = 0
         self.depth = 0
         self.errors: list[Finding] = []

@@ -89,7 +89,7 @@ def config_value(c: Cursor) -> Value:
     if is_string(sign):
         c.i += 1
         return Value(unquoted(sign), "string")
-    if sign == "(":
+    if sign[:1] == "(":
         return Value(values.sized(c), "size")
     if sign in c.words.flags:
         c.i += 1

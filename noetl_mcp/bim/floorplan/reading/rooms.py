@@ -26,11 +26,14 @@ def walls(c: Cursor) -> tuple[tuple[Wall, ...], int, int]:
     """Read `walls [top: solid, right: door at 20%]` and where it stands."""
     start = c.start
     c.i += 1
+    sign = c.texts[c.i]
+    if len(sign) > 1 and sign[0] == "[":
+        return _plain_walls(c, sign), start, c.end
     c.take("[")
     found: list[Wall] = []
     while True:
         try:
-            found.append(wall(c))
+            found.append(_wall(c))
             if c.passes(","):
                 continue
             c.take("]")
@@ -43,29 +46,40 @@ def walls(c: Cursor) -> tuple[tuple[Wall, ...], int, int]:
     return tuple(found), start, c.end
 
 
-def wall(c: Cursor) -> Wall:
+def _plain_walls(c: Cursor, sign: str) -> tuple[Wall, ...]:
+    """Look into a list that is one sign; most rooms of a plan have one of few lists."""
+    entries = c.plain.get(sign)
+    if entries is None:
+        entries = c.plain[sign] = tuple(
+            (entry[1], entry[2], entry.start(1), entry.end(2), entry.start(2))
+            for entry in c.scanner.entry.finditer(sign)
+        )
+    begin = c.ends[c.i] - len(sign)
+    c.i += 1
+    return tuple(
+        [
+            Wall(
+                side, kind, None, False, None, None, begin + at, begin + to, begin + on, begin + to
+            )
+            for side, kind, at, to, on in entries
+        ]
+    )
+
+
+def _wall(c: Cursor) -> Wall:
     """Read one entry: `top: window at 20% size (3 x 4) height 9`."""
-    words = c.words
-    texts, ends, i = c.texts, c.ends, c.i
-    side = texts[i]
-    if side not in words.sides:
-        raise c.lost("a side", words.sides)
-    start = ends[i] - len(side)
-    c.i = i + 1
+    start = c.start
+    side = c.one_of("a side", c.words.sides)
     c.take(":")
-    kind = texts[i + 2]
-    if kind not in words.wall_kinds:
-        raise c.lost("a wall type", words.wall_kinds)
-    end = ends[i + 2]
-    c.i = i + 3
-    if texts[i + 3] in (",", "]"):
-        return Wall(side, kind, None, False, None, None, start, end, end - len(kind), end)
+    kind = c.one_of("a wall type", c.words.wall_kinds)
+    end = c.end
     more = _wall_clauses(c)
+    at, percent = more.get("at", (None, False))
     return Wall(
         side,
         kind,
-        more.get("at", (None, False))[0],
-        more.get("at", (None, False))[1],
+        at,
+        percent,
         more.get("size"),
         more.get("height"),
         start,

@@ -1,6 +1,6 @@
 """Reads what clauses are made of: lengths, sizes, points, names after a word, relations."""
 
-from noetl_mcp.bim.floorplan.reading.cursor import Cursor
+from noetl_mcp.bim.floorplan.reading.cursor import Cursor, Lost
 from noetl_mcp.bim.floorplan.scanner import unquoted
 from noetl_mcp.bim.floorplan.tree import (
     Name,
@@ -29,22 +29,52 @@ def length(c: Cursor) -> Number:
     return Number(value, unit, start, c.ends[i + 1])
 
 
-def sized(c: Cursor) -> Size:
-    """Read `(10 x 12ft)`."""
-    start = c.start
+def pair(c: Cursor, between: str) -> tuple[Number, Number]:
+    """Read two lengths in parentheses; those without units are one sign."""
+    i = c.i
+    sign = c.texts[i]
+    if len(sign) > 1 and sign[0] == "(":
+        return _plain_pair(c, sign, c.ends[i] - len(sign), between)
     c.take("(")
-    width = length(c)
-    c.take("x")
-    height = length(c)
+    one = length(c)
+    c.take(between)
+    other = length(c)
     c.take(")")
-    return Size(width, height, start, c.end)
+    return one, other
+
+
+def _plain_pair(c: Cursor, sign: str, start: int, between: str) -> tuple[Number, Number]:
+    parts = c.scanner.pair.match(sign)
+    assert parts is not None
+    one, separator, other = parts.groups()
+    a, a_end, b, b_end = *parts.span(1), *parts.span(3)
+    if separator != between:
+        place = start + parts.start(2)
+        c.found(
+            "unexpected", f"Expected '{between}', but found '{separator}'.", place, place + 1, ()
+        )
+        raise Lost
+    c.i += 1
+    return (
+        Number(float(one), None, start + a, start + a_end),
+        Number(float(other), None, start + b, start + b_end),
+    )
+
+
+def sized(c: Cursor, start: int | None = None) -> Size:
+    """Read `(10 x 12ft)`; a word before it may have begun the size already."""
+    start = c.start if start is None else start
+    width, height = pair(c, "x")
+    return Size(width, height, start, c.ends[c.i - 1])
 
 
 def opening_size(c: Cursor) -> Size:
     """Read `size (3 x 7)` or `size (3 x full)`."""
     start = c.start
     c.i += 1
-    c.take("(")
+    if c.texts[c.i] != "(":
+        return sized(c, start)
+    c.i += 1
     width = length(c)
     c.take("x")
     height = None if c.passes("full") else length(c)
@@ -56,15 +86,15 @@ def size(c: Cursor) -> Size:
     """Read `size (10 x 12)`."""
     start = c.start
     c.i += 1
-    return sized(c)._replace(start=start)
+    return sized(c, start)
 
 
 def size_or_name(c: Cursor) -> Size | SizeName:
     """Read `size (10 x 12)` or `size small`."""
     start = c.start
     c.i += 1
-    if c.texts[c.i] == "(":
-        return sized(c)._replace(start=start)
+    if c.texts[c.i][:1] == "(":
+        return sized(c, start)
     name = c.name("a size such as (10 x 12), or the name of one")
     return SizeName(name, start, name.end)
 
@@ -73,12 +103,8 @@ def at(c: Cursor) -> Point:
     """Read `at (1, 2)`."""
     start = c.start
     c.i += 1
-    c.take("(")
-    x = length(c)
-    c.take(",")
-    y = length(c)
-    c.take(")")
-    return Point(x, y, start, c.end)
+    x, y = pair(c, ",")
+    return Point(x, y, start, c.ends[c.i - 1])
 
 
 def measure(c: Cursor) -> Number:
