@@ -1,0 +1,56 @@
+"""Find room for a block of text among things that it must not cover. It refuses to shrink it."""
+
+from collections.abc import Iterator, Sequence
+
+from noetl_mcp.bim.floorplan.building import Box
+
+_MOST_THINGS = 24
+
+
+def clear_center(
+    width: float, height: float, ground: Box, things: Sequence[Box]
+) -> tuple[float, float] | None:
+    """Return where the block's middle may be: the ground's own, else the nearest that is clear."""
+    x, y = ground.x + ground.width / 2, ground.y + ground.height / 2
+    if not _covers(x, y, width, height, things):
+        return x, y
+    best: tuple[float, float] | None = None
+    least = float("inf")
+    near = things[:_MOST_THINGS]
+    rows = list(_places(y, ground.y, ground.bottom, height, [(b.y, b.bottom) for b in near]))
+    for column in _places(x, ground.x, ground.right, width, [(b.x, b.right) for b in near]):
+        for row in rows:
+            away = (column - x) ** 2 + (row - y) ** 2
+            if away < least and not _covers(column, row, width, height, things):
+                best, least = (column, row), away
+    return best
+
+
+def _places(
+    middle: float, low: float, high: float, size: float, taken: Sequence[tuple[float, float]]
+) -> Iterator[float]:
+    half = size / 2
+    if high - low < size:
+        return
+    yield middle
+    for start, end in taken:
+        for place in (start - half, end + half):
+            if low + half <= place <= high - half:
+                yield place
+    for low_end, high_end in (*taken, (low, low), (high, high)):
+        for a, b in ((low, low_end), (high_end, high)):
+            place = (a + b) / 2
+            if b - a >= size and low + half <= place <= high - half:
+                yield place
+
+
+def _covers(x: float, y: float, width: float, height: float, things: Sequence[Box]) -> bool:
+    left, right = x - width / 2 + 1e-9, x + width / 2 - 1e-9
+    top, bottom = y - height / 2 + 1e-9, y + height / 2 - 1e-9
+    return any(
+        thing.x < right
+        and left < thing.x + thing.width
+        and thing.y < bottom
+        and top < thing.y + thing.height
+        for thing in things
+    )

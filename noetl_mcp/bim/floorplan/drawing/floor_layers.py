@@ -1,0 +1,141 @@
+"""A floor to scale: its layers from the ground up. It refuses to write letters.
+
+Walls are one path for each colour, with the openings cut out of them; lines take an ink that can be
+seen on the ground where they lie.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from noetl_mcp.bim.floorplan.building import Box, PlacedRoom
+from noetl_mcp.bim.floorplan.drawing import openings as signs
+from noetl_mcp.bim.floorplan.drawing.colors import VISIBLE, Palette, color, mixed, on
+from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes
+from noetl_mcp.bim.floorplan.drawing.network import Wall
+from noetl_mcp.bim.floorplan.drawing.shapes import (
+    Area,
+    Areas,
+    Layer,
+    Lines,
+    Patch,
+    Shape,
+    Stroke,
+)
+from noetl_mcp.bim.floorplan.words import OUTSIDE
+
+THINNEST = 1.6
+_FINE_WINDOW = 4.5
+_ENTRANCE = 9.0
+
+
+def fill_of(room: PlacedRoom, palette: Palette) -> str:
+    """The colour of a room's floor."""
+    if room.style is not None:
+        for one in reversed(room.style.properties):
+            if one.key == "floor_color" and isinstance(one.value, str):
+                found = color(one.value)
+                if found is not None:
+                    return mixed(palette.room, found, palette.tint)
+    return palette.room
+
+
+def fills(floor: FloorShapes, palette: Palette) -> dict[str, str]:
+    """The colour of every room's floor, by name."""
+    return {room.name: fill_of(room, palette) for room in floor.rooms}
+
+
+def ground_layer(floor: FloorShapes, palette: Palette, titles: Mapping[int, str]) -> Areas:
+    """The floors of all rooms, sub-rooms on top of theirs."""
+    return Areas(
+        "rooms",
+        tuple(
+            Area(room.name, titles[id(room)], room.box, fill_of(room, palette))
+            for room in floor.rooms
+        ),
+    )
+
+
+def wall_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[Layer]:
+    """Walls without their openings, and the edges where rooms have none."""
+    thick = max(floor.network.thickness, THINNEST / scale)
+    drawn: dict[str, list[Shape]] = {}
+    open_edges: list[Shape] = []
+    for wall in floor.network.walls:
+        if not wall.solid:
+            open_edges.extend(_edge(wall))
+            continue
+        ink = (color(wall.color) if wall.color else None) or palette.wall
+        patches = drawn.setdefault(ink, [])
+        half = thick / 2
+        for start, end in wall._replace(thickness=thick).solids():
+            if wall.horizontal:
+                patches.append(Patch(Box(start, wall.at - half, end - start, thick)))
+                continue
+            patches.append(Patch(Box(wall.at - half, start, thick, end - start)))
+    if open_edges:
+        yield Lines("open-edges", palette.faint, 0.9, tuple(open_edges), dash=(5, 4))
+    for ink, patches in drawn.items():
+        yield Lines("walls", None, 0.0, tuple(patches), fill=ink)
+
+
+def _edge(wall: Wall) -> Iterator[Shape]:
+    start = wall.start
+    for opening in (*wall.openings, None):
+        end = wall.end if opening is None else opening.start
+        if end > start:
+            yield Stroke((signs.at(wall, start, 0.0), signs.at(wall, end, 0.0)))
+        start = end if opening is None else opening.end
+
+
+def opening_layers(
+    floor: FloorShapes, palette: Palette, scale: float, ground: Mapping[str, str], pane: float
+) -> Iterator[Layer]:
+    """Windows, passages and doors."""
+    glass: list[Shape] = []
+    windows: list[Shape] = []
+    passages: list[Shape] = []
+    fine = floor.network.thickness * scale >= _FINE_WINDOW
+    for wall, opening in floor.network.openings():
+        if opening.kind == "window":
+            panes = max(1, min(60, round(opening.width / max(pane, 1e-9))))
+            panes = panes if opening.width / panes * scale > 7 else 1
+            thick = max(wall.thickness, THINNEST / scale)
+            seen = wall._replace(thickness=thick)
+            glass.append(Patch(seen.box(opening.start, opening.end)))
+            windows.extend(signs.window_lines(seen, opening, panes, fine))
+        elif opening.kind == "opening" and wall.solid:
+            passages.extend(signs.passage_lines(wall, opening))
+    if glass:
+        yield Lines("glass", None, 0.0, tuple(glass), fill=palette.glass)
+        yield Lines("windows", palette.symbol, 0.8, tuple(windows))
+    if passages:
+        yield Lines("passages", palette.faint, 0.7, tuple(passages), dash=(3, 2.5))
+    yield from _door_layers(floor, palette, scale, ground)
+
+
+def _door_layers(
+    floor: FloorShapes, palette: Palette, scale: float, ground: Mapping[str, str]
+) -> Iterator[Layer]:
+    leaves: dict[str, list[Shape]] = {}
+    swings: dict[str, list[Shape]] = {}
+    entrances: list[Shape] = []
+    for door in floor.doors:
+        under = ground.get(door.room, palette.paper) if door.room else palette.paper
+        ink = on(under, palette.symbol, VISIBLE)
+        leaves.setdefault(ink, []).extend(door.sign.leaves)
+        swings.setdefault(ink, []).extend(door.sign.swings)
+        said = door.opening.connection
+        if said is None or (said.first is not None and said.second is not None):
+            continue
+        if OUTSIDE in (said.connection.first.room.text, said.connection.second.room.text):
+            outward = -door.opening.into
+            if door.room is not None:
+                size = min(_ENTRANCE / scale, door.opening.width * 0.5)
+                entrances.append(
+                    signs.entrance(door.wall, door.opening, outward, size, 3.0 / scale)
+                )
+    for ink, shapes in swings.items():
+        yield Lines("swings", ink, 0.75, tuple(shapes))
+    for ink, shapes in leaves.items():
+        yield Lines("doors", ink, 1.6, tuple(shapes))
+    if entrances:
+        yield Lines("entrances", None, 0.0, tuple(entrances), fill=palette.faint)
