@@ -5,7 +5,8 @@ from these tables. They are values: whoever wants to know what a new word would 
 changed copy (`replace(WORDS, wall_kinds=(..., "glass"))`) and hands it on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -127,10 +128,11 @@ class Words:
     style_keys: tuple[StyleKey, ...] = _STYLE_KEYS
     structure: tuple[str, ...] = _STRUCTURE
 
-    @property
+    @cached_property
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Every table of plain words by its name; keys of config in all their spellings."""
-        tables = {name: value for name, value in vars(self).items() if not name.endswith("_keys")}
+        plain = [field.name for field in fields(self) if not field.name.endswith("_keys")]
+        tables = {name: getattr(self, name) for name in plain}
         tables["document_keys"] = self.document_keys
         tables["config_keys"] = tuple(
             chain.from_iterable(key.spellings for key in self.config_keys)
@@ -144,9 +146,13 @@ class Words:
         Words that begin a clause cannot, nor can words with a hyphen; `door` and `left` can, since
         where a name stands nothing else may stand.
         """
-        return text.isidentifier() and text.isascii() and text not in self.structure
+        return text.isidentifier() and text.isascii() and text not in self._clauses
 
-    @property
+    @cached_property
+    def _clauses(self) -> frozenset[str]:
+        return frozenset(self.structure)
+
+    @cached_property
     def keywords(self) -> tuple[str, ...]:
         """Every word that has a meaning somewhere, each once, in order of the tables."""
         return tuple(dict.fromkeys(chain.from_iterable(self.tables.values())))
