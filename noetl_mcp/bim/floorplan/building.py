@@ -148,7 +148,9 @@ class PlacedFloor:
     def every_room(self) -> Iterator[PlacedRoom]:
         """Yield all rooms and sub-rooms."""
         for room in self.rooms:
-            yield from room.walk()
+            yield room
+            for inner in room.rooms:
+                yield from inner.walk()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from noetl_mcp.bim.floorplan.building import Box
 
 _MOST_CELLS = 400
 _FAR = 1e12
+_EDGE = 4e-7  # boxes that touch need not share a cell
 
 
 class Grid:
@@ -27,8 +28,9 @@ class Grid:
             self.large.append(index)
             return
         x, y, width, height = box
-        left, right = math.floor(x / self.wide), math.floor((x + width) / self.wide)
-        top, bottom = math.floor(y / self.high), math.floor((y + height) / self.high)
+        left, top = math.floor(x / self.wide), math.floor(y / self.high)
+        right = max(left, math.floor((x + width - _EDGE) / self.wide))
+        bottom = max(top, math.floor((y + height - _EDGE) / self.high))
         if (right - left + 1) * (bottom - top + 1) > _MOST_CELLS:
             self.large.append(index)
             return
@@ -37,10 +39,14 @@ class Grid:
                 self.cells.setdefault((column, row), []).append(index)
 
     def pairs(self, least: float) -> list[tuple[int, int]]:
-        """Return the pairs of boxes that overlap by more than `least` both ways, in order."""
+        """Return the pairs of boxes that overlap both ways by more than `least` (at least 1e-6)."""
         found: set[tuple[int, int]] = set()
+        if len(self.boxes) < 2:
+            return []
         spans = [(x, y, x + width, y + height) for x, y, width, height in self.boxes]
         for inside in self.cells.values():
+            if len(inside) < 2:
+                continue
             for place, first in enumerate(inside):
                 left, top, right, bottom = spans[first]
                 for second in inside[place + 1 :]:
@@ -58,17 +64,20 @@ class Grid:
 
     def at(self, x: float, y: float) -> Iterator[int]:
         """Yield the boxes that hold a point, edges included."""
-        cell: Sequence[int] = ()
+        candidates = set(self.large)
         if abs(x) < _FAR and abs(y) < _FAR:
-            cell = self.cells.get((math.floor(x / self.wide), math.floor(y / self.high)), ())
-        for index in (*cell, *self.large):
+            for column in {math.floor((x + by) / self.wide) for by in (-_EDGE, 0, _EDGE)}:
+                for row in {math.floor((y + by) / self.high) for by in (-_EDGE, 0, _EDGE)}:
+                    candidates.update(self.cells.get((column, row), ()))
+        for index in sorted(candidates):
             left, top, width, height = self.boxes[index]
             if left <= x <= left + width and top <= y <= top + height:
                 yield index
 
 
 def _is_near(box: Box) -> bool:
-    return all(abs(length) < _FAR for length in box)
+    x, y, width, height = box
+    return -_FAR < x < _FAR and -_FAR < y < _FAR and width < _FAR and height < _FAR
 
 
 def _overlap(a: tuple[float, ...], b: tuple[float, ...], least: float) -> bool:

@@ -1,7 +1,8 @@
 """Find the rooms of a floor that face each other across a wall, without comparing all with all."""
 
 import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan.building import Box
@@ -20,37 +21,33 @@ class Meeting(NamedTuple):
 
 
 def meetings(boxes: Sequence[Box]) -> tuple[Meeting, ...]:
-    """Return the pairs of rooms that face each other, in order, each with its first side."""
+    """Return the pairs of boxes that face each other, in order, each with its first side."""
     best: dict[tuple[int, int], int] = {}
-    for rank, is_upright in ((0, True), (2, False)):
-        if is_upright:
-            far = [(x + w, y, y + h) for x, y, w, h in boxes]
-            near = [(x, y, y + h) for x, y, w, h in boxes]
-        else:
-            far = [(y + h, x, x + w) for x, y, w, h in boxes]
-            near = [(y, x, x + w) for x, y, w, h in boxes]
-        for one, other in _facing(far, near):
+    spans = [(x, y, x + width, y + height) for x, y, width, height in boxes]
+    upright = _facing(
+        [(right, top, bottom) for _, top, right, bottom in spans],
+        [(left, top, bottom) for left, top, _, bottom in spans],
+    )
+    level = _facing(
+        [(bottom, left, right) for left, _, right, bottom in spans],
+        [(top, left, right) for left, top, right, _ in spans],
+    )
+    for rank, found in ((0, upright), (2, level)):
+        for one, other in found:
             pair, side = ((one, other), rank) if one < other else ((other, one), rank + 1)
-            best[pair] = min(side, best.get(pair, side))
-    return tuple(Meeting(*pair, rank) for pair, rank in sorted(best.items()))
+            if best.get(pair, len(SIDES)) > side:
+                best[pair] = side
+    return tuple(Meeting(*pair, best[pair]) for pair in sorted(best))
 
 
 def _facing(
     far: Sequence[tuple[float, float, float]], near: Sequence[tuple[float, float, float]]
-) -> Iterator[tuple[int, int]]:
-    """Yield which far edges are nearer than half a unit to which near edges, and overlap them."""
-    columns: dict[int, list[tuple[float, float, float, int]]] = {}
-    longest: dict[int, float] = {}
-    for index, (at, start, end) in enumerate(near):
-        if not abs(at) < _FAR:
-            continue
-        key = int(at // NEAR)
-        columns.setdefault(key, []).append((start, end, at, index))
-        longest[key] = max(longest.get(key, 0.0), end - start)
-    for ordered in columns.values():
-        ordered.sort()
+) -> list[tuple[int, int]]:
+    """Return which far edges are nearer than half a unit to which near edges, and overlap them."""
+    columns, longest = _columns(near)
+    found: list[tuple[int, int]] = []
     for index, (at, start, end) in enumerate(far):
-        if not abs(at) < _FAR:
+        if not -_FAR < at < _FAR:
             continue
         middle = int(at // NEAR)
         for key in (middle - 1, middle, middle + 1):
@@ -58,8 +55,32 @@ def _facing(
             if column is None:
                 continue
             place = bisect.bisect_right(column, (start - longest[key],))
-            while place < len(column) and column[place][0] < end:
-                _, other_end, other_at, other = column[place]
-                place += 1
-                if other_end > start and abs(other_at - at) < NEAR and other != index:
-                    yield index, other
+            for other_start, other_end, other_at, other in islice(column, place, None):
+                if other_start >= end:
+                    break
+                if other_end > start and -NEAR < other_at - at < NEAR and other != index:
+                    found.append((index, other))
+    return found
+
+
+def _columns(
+    edges: Sequence[tuple[float, float, float]],
+) -> tuple[dict[int, list[tuple[float, float, float, int]]], dict[int, float]]:
+    """Sort edges into columns half a unit wide; return them and the longest edge of each."""
+    columns: dict[int, list[tuple[float, float, float, int]]] = {}
+    longest: dict[int, float] = {}
+    for index, (at, start, end) in enumerate(edges):
+        if not -_FAR < at < _FAR:
+            continue
+        key = int(at // NEAR)
+        column = columns.get(key)
+        if column is None:
+            columns[key] = [(start, end, at, index)]
+            longest[key] = end - start
+            continue
+        column.append((start, end, at, index))
+        if end - start > longest[key]:
+            longest[key] = end - start
+    for column in columns.values():
+        column.sort()
+    return columns, longest

@@ -35,7 +35,10 @@ def passage(subject: Subject) -> Iterator[Finding]:
     if not subject.plan.connections:
         return
     floors = subject.building.floors
-    graphs = [_ways(floor, subject.meetings[floor.index]) for floor in floors]
+    graphs = [
+        _ways(floor, rooms, meetings)
+        for floor, rooms, meetings in zip(floors, subject.standing, subject.meetings, strict=True)
+    ]
     if floors and floors[0].rooms and not any(graph.get(_OUTSIDE) for graph in graphs):
         first = floors[0].rooms[0]
         yield NO_ENTRY.found(*floors[0].floor.name[1:], room=first.name)
@@ -43,9 +46,10 @@ def passage(subject: Subject) -> Iterator[Finding]:
         yield from _unreachable(subject, floor, graph)
 
 
-def _ways(floor: PlacedFloor, meetings: Sequence[Meeting]) -> Mapping[int, set[int]]:
+def _ways(
+    floor: PlacedFloor, rooms: Sequence[PlacedRoom], meetings: Sequence[Meeting]
+) -> Mapping[int, set[int]]:
     """Return which rooms (by number) and the outside are joined to which."""
-    rooms = list(floor.every_room())
     number = {id(room): index for index, room in enumerate(rooms)}
     ways: dict[int, set[int]] = {}
 
@@ -57,26 +61,33 @@ def _ways(floor: PlacedFloor, meetings: Sequence[Meeting]) -> Mapping[int, set[i
         first = _OUTSIDE if one.first is None else number[id(one.first)]
         second = _OUTSIDE if one.second is None else number[id(one.second)]
         join(first, second)
+    if not any(wall.kind in _OPEN for room in rooms for wall in room.room.walls):
+        return ways
+    facing = _sides(meetings)
+    parents = {id(inner): number[id(room)] for room in rooms for inner in room.rooms}
+    for index, room in enumerate(rooms):
+        for wall in room.room.walls:
+            if wall.kind in _OPEN:
+                around = parents.get(id(room), _OUTSIDE)
+                for other in facing.get((index, wall.side), (around,)):
+                    join(index, other)
+    return ways
+
+
+def _sides(meetings: Sequence[Meeting]) -> Mapping[tuple[int, str], list[int]]:
+    """Return which rooms are met on which side of which room."""
     facing: dict[tuple[int, str], list[int]] = {}
     for meeting in meetings:
         side = SIDES[meeting.rank]
         facing.setdefault((meeting.first, side), []).append(meeting.second)
         facing.setdefault((meeting.second, OPPOSITE[side]), []).append(meeting.first)
-    parents = {id(inner): number[id(room)] for room in rooms for inner in room.rooms}
-    for index, room in enumerate(rooms):
-        for wall in room.room.walls:
-            if wall.kind not in _OPEN:
-                continue
-            around = parents.get(id(room), _OUTSIDE)
-            for other in facing.get((index, wall.side), [around]):
-                join(index, other)
-    return ways
+    return facing
 
 
 def _unreachable(
     subject: Subject, floor: PlacedFloor, ways: Mapping[int, set[int]]
 ) -> Iterator[Finding]:
-    rooms = list(floor.every_room())
+    rooms = subject.standing[floor.index]
     starts = set(ways.get(_OUTSIDE, ()))
     if len(subject.building.floors) > 1:
         starts |= _with_stairs(floor, rooms)
@@ -103,12 +114,9 @@ def _with_stairs(floor: PlacedFloor, rooms: Sequence[PlacedRoom]) -> set[int]:
     return {
         index
         for index, room in enumerate(rooms)
-        for x, y in points[:_MOST_POINTS]
+        for x, y in points
         if room.box.x <= x <= room.box.right and room.box.y <= y <= room.box.bottom
     }
-
-
-_MOST_POINTS = 50
 
 
 def _reached(starts: set[int], ways: Mapping[int, set[int]]) -> set[int]:

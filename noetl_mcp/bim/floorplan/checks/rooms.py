@@ -58,8 +58,8 @@ def overlaps(subject: Subject) -> Iterator[Finding]:
 
 def inner(subject: Subject) -> Iterator[Finding]:
     """Look for sub-rooms that overlap or reach out of their room."""
-    for floor in subject.building.floors:
-        for room in floor.every_room():
+    for rooms in subject.standing:
+        for room in rooms:
             if room.rooms:
                 yield from _inside(room)
 
@@ -91,8 +91,8 @@ def _holds(outer: Box, box: Box) -> bool:
 
 def empty(subject: Subject) -> Iterator[Finding]:
     """Look for rooms and lifts without area."""
-    for floor in subject.building.floors:
-        for room in floor.every_room():
+    for floor, rooms in zip(subject.building.floors, subject.standing, strict=True):
+        for room in rooms:
             _, _, width, height = room.box
             if width > 0 and height > 0:
                 continue

@@ -85,9 +85,7 @@ class Subject:
     @cached_property
     def placed(self) -> Mapping[int, PlacedRoom]:
         """Rooms with a place by where their text begins."""
-        return {
-            room.room.start: room for floor in self.building.floors for room in floor.every_room()
-        }
+        return {room.room.start: room for rooms in self.standing for room in rooms}
 
     @cached_property
     def grids(self) -> Sequence[Grid]:
@@ -96,10 +94,13 @@ class Subject:
 
     @cached_property
     def meetings(self) -> Sequence[Sequence[Meeting]]:
-        """The neighbours on each floor, by the numbers that `every_room` gives them."""
-        return [
-            meetings([room.box for room in floor.every_room()]) for floor in self.building.floors
-        ]
+        """The neighbours on each floor, by their numbers in `standing`."""
+        return [meetings([room.box for room in rooms]) for rooms in self.standing]
+
+    @cached_property
+    def standing(self) -> Sequence[Sequence[PlacedRoom]]:
+        """The rooms and sub-rooms with a place, of each floor."""
+        return [tuple(floor.every_room()) for floor in self.building.floors]
 
     def place_of(self, written: Written | None) -> PlacedRoom | None:
         """Return a room where it stands, None where it has no place."""

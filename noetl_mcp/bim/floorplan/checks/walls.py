@@ -54,11 +54,10 @@ def neighbours(subject: Subject) -> Iterator[Finding]:
         for c in subject.plan.connections
         if c.kind == "opening"
     }
-    for floor in subject.building.floors:
-        rooms = list(floor.every_room())
+    for rooms, meetings in zip(subject.standing, subject.meetings, strict=True):
         heights = [subject.height_metres(room.room) for room in rooms]
         kinds = [{wall.side: wall.kind for wall in reversed(room.room.walls)} for room in rooms]
-        for first, second, rank in subject.meetings[floor.index]:
+        for first, second, rank in meetings:
             side = SIDES[rank]
             kind = kinds[first].get(side, "solid")
             other = kinds[second].get(OPPOSITE[side], "solid")
@@ -94,8 +93,8 @@ def _conflict(first: PlacedRoom, second: PlacedRoom, side: str, kind: str, other
 def listed(subject: Subject) -> Iterator[Finding]:
     """Look at the openings that rooms list for their walls."""
     scale = scale_to(subject.building.habits.unit, raw=subject.raw)
-    for floor in subject.building.floors:
-        for room in floor.every_room():
+    for rooms in subject.standing:
+        for room in rooms:
             walls = room.room.walls
             for wall in walls:
                 if wall.at is not None or wall.size is not None:
