@@ -17,7 +17,6 @@ from mcp.shared.exceptions import MCPError
 
 from noetl_mcp import __version__
 from noetl_mcp.bim.floorplan.answer import Answer
-from noetl_mcp.bim.floorplan.schema_text import schema_text
 from noetl_mcp.bim.floorplan.tool_arguments import WrongArguments
 from noetl_mcp.bim.floorplan.tools import TOOLS, Tool, tool
 
@@ -125,5 +124,7 @@ async def _read_resource(
         raise MCPError(
             types.INVALID_PARAMS, f"there is no resource '{params.uri}', only {SCHEMA_URI}"
         )
+    from noetl_mcp.bim.floorplan.schema_text import schema_text  # only who reads it waits for it
+
     text = types.TextResourceContents(uri=SCHEMA_URI, mime_type=_MARKDOWN, text=schema_text())
     return types.ReadResourceResult(contents=[text])

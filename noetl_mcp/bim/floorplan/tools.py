@@ -116,8 +116,15 @@ TOOLS: tuple[Tool, ...] = (
         "Measure a floor plan: areas, bounding boxes and efficiency of each floor, and the rooms "
         "with their areas, in true units.",
         AnalyzeArguments,
-        ExportArguments,
         _analyze,
+    ),
+    Tool(
+        "export_floorplan",
+        "Export a floor plan",
+        "Turn a floor plan into data (JSON), a CAD drawing (DXF) or a building model (IFC) with "
+        "storeys, walls, openings, doors, windows and spaces. DXF and IFC come as text.",
+        ExportArguments,
+        _export,
     ),
 )
 

@@ -4,7 +4,8 @@ Plans count y downwards, models upwards, so y changes its sign. Walls and openin
 are drawn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from noetl_mcp import __version__
@@ -37,9 +38,13 @@ class Storey(NamedTuple):
         return [(left, bottom), (right, bottom), (right, top), (left, top)]
 
 
-def ifc_text(building: Building, *, name: str = "Floor plan") -> str:
-    """Return the model as the text of an IFC file."""
+def ifc_text(building: Building, *, storey_height: float | None = None) -> str:
+    """Return the model as the text of an IFC file.
+
+    `storey_height` is that of floors which name none, in metres.
+    """
     metres = factor(building.habits.unit, "m")
+    name = title_of(building)
     writer = Writer(name, seed=name)
     site = writer.root("IfcSite", "site", Name="Site", CompositionType="ELEMENT")
     site.ObjectPlacement = writer.placement((0.0, 0.0, 0.0), None)
@@ -47,7 +52,7 @@ def ifc_text(building: Building, *, name: str = "Floor plan") -> str:
     house.ObjectPlacement = writer.placement((0.0, 0.0, 0.0), site.ObjectPlacement)
     writer.part(writer.project, site)
     writer.part(site, house)
-    for floor in building.floors:
+    for floor in _stacked(building, storey_height, metres):
         storey = _storey(writer, house, floor, metres)
         _slab(storey, building)
         for room in floor.rooms:
@@ -60,6 +65,26 @@ def ifc_text(building: Building, *, name: str = "Floor plan") -> str:
         for lift in floor.lifts:
             _lift(storey, lift)
     return writer.text(name=f"{name}.ifc", program=PROGRAM, version=__version__)
+
+
+def title_of(building: Building) -> str:
+    """Return what a plan calls itself."""
+    for found in building.plan.frontmatter:
+        if found.key == "title" and isinstance(found.value, str):
+            return found.value
+    return "Floor plan"
+
+
+def _stacked(
+    building: Building, storey_height: float | None, metres: float
+) -> Iterator[PlacedFloor]:
+    """Yield the floors one on another, those that name no height as high as asked for."""
+    elevation = 0.0
+    for floor in building.floors:
+        named = floor.floor.height is not None or storey_height is None
+        height = floor.height if named else (storey_height or 0.0) / metres
+        yield replace(floor, elevation=elevation, height=height)
+        elevation += height
 
 
 def _storey(writer: Writer, house: Entity, floor: PlacedFloor, metres: float) -> Storey:

@@ -7,7 +7,6 @@ one export to the next. z is up; the caller turns his coordinates.
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 Entity = Any
@@ -16,21 +15,10 @@ _TIME = "1970-01-01T00:00:00"
 _WIDTH_OF_LINE = 1e-5
 
 
-class NoIfc(RuntimeError):
-    """The library that knows IFC is not installed."""
-
-
-def demand_ifc() -> None:
-    """Say in one sentence what is missing where IFC cannot be written."""
-    if find_spec("ifcopenshell") is None:
-        raise NoIfc("IFC needs the extra 'bim': pip install 'noetl-mcp[bim]'")
-
-
 class Writer:
     """A model that grows; `text` is the file."""
 
     def __init__(self, name: str, *, seed: str) -> None:
-        demand_ifc()
         import ifcopenshell
 
         self.file: Any = ifcopenshell.file(schema="IFC4")

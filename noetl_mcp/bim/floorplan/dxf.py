@@ -1,0 +1,220 @@
+"""Write a plan as DXF for CAD programs. Needs the extra `cad`.
+
+One unit of the drawing is one of the plan; y counts upwards, as CAD does. What is what stands on
+layers of its own. Labels keep no sign that CAD programs would obey.
+"""
+
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from noetl_mcp.bim.floorplan.building import Box, Building, PlacedLift
+from noetl_mcp.bim.floorplan.drawing.dimensions import Chain, chains, gaps
+from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes, floor_shapes
+from noetl_mcp.bim.floorplan.drawing.lengths import area
+from noetl_mcp.bim.floorplan.drawing.look import CannotDraw, Look
+from noetl_mcp.bim.floorplan.drawing.openings import window_lines
+from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Point
+from noetl_mcp.bim.floorplan.units import factor
+from noetl_mcp.lettering.fitted import printable
+
+LAYERS = {
+    "WALLS": 7,
+    "DOORS": 1,
+    "WINDOWS": 5,
+    "ROOMS": 8,
+    "LABELS": 3,
+    "DIMENSIONS": 2,
+    "STAIRS": 4,
+    "LIFTS": 6,
+}
+"""The layers of the drawing with their colours."""
+_UNITS = {"in": 1, "ft": 2, "mm": 4, "cm": 5, "m": 6}
+_LETTERS, _SMALL = 0.25, 0.18
+_BETWEEN = 5.0
+
+
+def dxf_of(building: Building, look: Look | None = None) -> str:
+    """Return the drawing of a building, its floors side by side, as the text of a DXF file."""
+    import ezdxf.filemanagement
+    from ezdxf._options import options
+
+    look = look or Look()
+    options.write_fixed_meta_data_for_testing = True  # the same plan gives the same bytes
+    document = ezdxf.filemanagement.new("R2010", setup=True, units=_UNITS[building.habits.unit])
+    for name, colour in LAYERS.items():
+        document.layers.add(name, color=colour)
+    metre = factor("m", building.habits.unit)
+    style = document.dimstyles.duplicate_entry("EZDXF", "PLAN")
+    style.dxf.dimtxt, style.dxf.dimasz = _SMALL * metre, _SMALL * metre / 2
+    style.dxf.dimexo, style.dxf.dimexe = 0.1 * metre, 0.1 * metre
+    style.dxf.dimlfac = 1.0
+    page = _Page(document.modelspace(), metre, building)
+    for floor in _floors(building, look):
+        page.floor(floor_shapes(floor, building))
+    out = io.StringIO()
+    document.write(out)
+    return out.getvalue()
+
+
+def _floors(building: Building, look: Look) -> Sequence[Any]:
+    if look.floor is None:
+        return building.floors
+    if look.floor >= len(building.floors):
+        raise CannotDraw(f"There is no floor {look.floor}: the plan has {len(building.floors)}.")
+    return building.floors[look.floor : look.floor + 1]
+
+
+class _Page:
+    """The space that is drawn in; floors stand beside each other."""
+
+    def __init__(self, space: Any, metre: float, building: Building) -> None:
+        self._space = space
+        self._metre = metre
+        self._building = building
+        self._right = 0.0
+        self._shift = 0.0
+        self._is_first = True
+
+    def floor(self, shapes: FloorShapes) -> None:
+        """Draw a floor to the right of those before."""
+        if shapes.around is None:
+            return
+        left = shapes.around.x
+        self._shift = 0.0 if self._is_first else self._right + _BETWEEN * self._metre - left
+        self._is_first = False
+        self._right = shapes.around.right + self._shift
+        self._rooms(shapes)
+        self._walls(shapes)
+        self._stairs(shapes)
+        for lift in shapes.lifts:
+            self._lift(lift)
+        for chain in chains([room.box for room in shapes.rooms if room.parent is None]):
+            self._chain(chain, shapes.around)
+        title = (shapes.around.x, shapes.around.bottom + 2.2 * self._metre)
+        self._words(shapes.floor.id, title, 1.6 * _LETTERS, "LABELS", centered=False)
+
+    def _rooms(self, shapes: FloorShapes) -> None:
+        habits = self._building.habits
+        for room in shapes.rooms:
+            self._closed(_corners(room.box), "ROOMS")
+            title = room.room.label.text if room.room.label is not None else room.name
+            x, y = room.box.center
+            self._words(title, (x, y), _LETTERS, "LABELS")
+            size = area(room.box.width * room.box.height, habits.unit, habits.area_unit)
+            self._words(size, (x, y + 1.5 * _LETTERS * self._metre), _SMALL, "LABELS")
+
+    def _walls(self, shapes: FloorShapes) -> None:
+        for wall in shapes.network.walls:
+            if not wall.solid:
+                continue
+            for start, end in wall.solids():
+                self._closed(_corners(wall.box(start, end)), "WALLS")
+        for wall, opening in shapes.network.openings():
+            if opening.kind == "window":
+                for line in window_lines(wall, opening, 1, fine=True):
+                    self._open(line.points, "WINDOWS")
+        for door in shapes.doors:
+            for leaf in door.sign.leaves:
+                self._open(leaf.points, "DOORS")
+            for swing in door.sign.swings:
+                self._arc(swing, "DOORS")
+
+    def _stairs(self, shapes: FloorShapes) -> None:
+        for stair, lines in shapes.stairs:
+            for outline in lines.outlines:
+                self._closed(outline, "STAIRS")
+            for step in (*lines.low, *lines.high, lines.way):
+                self._open(step, "STAIRS")
+            x, y = lines.box.center
+            self._words(stair.stair.name.text, (x, y), _SMALL, "STAIRS")
+
+    def _lift(self, lift: PlacedLift) -> None:
+        corners = _corners(lift.box)
+        self._closed(corners, "LIFTS")
+        self._open((corners[0], corners[2]), "LIFTS")
+        self._open((corners[1], corners[3]), "LIFTS")
+        x = lift.box.x + lift.box.width / 2
+        below = lift.box.bottom - 1.5 * _SMALL * self._metre
+        self._words(lift.lift.name.text, (x, below), _SMALL, "LIFTS")
+
+    def _chain(self, chain: Chain, around: Box) -> None:
+        rows = [(chain.marks, 0.8)]
+        if chain.whole and len(chain.marks) > 2:
+            rows.append(((chain.marks[0], chain.marks[-1]), 1.5))
+        for marks, off in rows:
+            for start, end in gaps(marks):
+                self._dimension(chain, start, end, off * self._metre, around)
+
+    def _dimension(self, chain: Chain, start: float, end: float, off: float, around: Box) -> None:
+        edge = {
+            "top": around.y - off,
+            "bottom": around.bottom + off,
+            "left": around.x - off,
+            "right": around.right + off,
+        }[chain.side]
+        if chain.horizontal:
+            base, first, second = (start, edge), (start, around.y), (end, around.y)
+        else:
+            base, first, second = (edge, start), (around.x, start), (around.x, end)
+        self._space.add_linear_dim(
+            base=self._at(base),
+            p1=self._at(first),
+            p2=self._at(second),
+            angle=0 if chain.horizontal else 90,
+            dimstyle="PLAN",
+            dxfattribs={"layer": "DIMENSIONS"},
+        ).render()
+
+    def _at(self, point: Point) -> Point:
+        return point[0] + self._shift, -point[1]
+
+    def _closed(self, points: Iterable[Point], layer: str) -> None:
+        drawn = [self._at(point) for point in points]
+        self._space.add_lwpolyline(drawn, close=True, dxfattribs={"layer": layer})
+
+    def _open(self, points: Iterable[Point], layer: str) -> None:
+        drawn = [self._at(point) for point in points]
+        self._space.add_lwpolyline(drawn, dxfattribs={"layer": layer})
+
+    def _arc(self, arc: Arc, layer: str) -> None:
+        """Draw an arc; CAD counts angles against the clock, from its start to its end."""
+        center = self._at(arc.center)
+        first, last = (arc.end, arc.start) if arc.clockwise else (arc.start, arc.end)
+        self._space.add_arc(
+            center,
+            arc.radius,
+            _angle(center, self._at(first)),
+            _angle(center, self._at(last)),
+            dxfattribs={"layer": layer},
+        )
+
+    def _words(
+        self, text: str, point: Point, height: float, layer: str, *, centered: bool = True
+    ) -> None:
+        from ezdxf.enums import TextEntityAlignment
+
+        align = TextEntityAlignment.MIDDLE_CENTER if centered else TextEntityAlignment.LEFT
+        words = self._space.add_text(
+            plain_words(text), height=height * self._metre, dxfattribs={"layer": layer}
+        )
+        words.set_placement(self._at(point), align=align)
+
+
+def plain_words(text: str) -> str:
+    """Return a text on one line, without the signs that CAD programs read as orders."""
+    return printable(text).replace("%%", "% %").replace("^", "").replace("\\", "/")
+
+
+def _angle(center: Point, point: Point) -> float:
+    return math.degrees(math.atan2(point[1] - center[1], point[0] - center[0]))
+
+
+def _corners(box: Box) -> tuple[Point, Point, Point, Point]:
+    return (
+        (box.x, box.y),
+        (box.right, box.y),
+        (box.right, box.bottom),
+        (box.x, box.bottom),
+    )
