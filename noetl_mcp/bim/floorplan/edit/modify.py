@@ -15,7 +15,8 @@ from noetl_mcp.bim.floorplan.edit.operations import AnyOperation
 from noetl_mcp.bim.floorplan.edit.sheet import Outcome, Refused, Sheet, applied
 from noetl_mcp.bim.floorplan.findings import Finding, Lines
 from noetl_mcp.bim.floorplan.reading.read import Reading, read
-from noetl_mcp.bim.floorplan.resolve import understood
+from noetl_mcp.bim.floorplan.rules import ERROR
+from noetl_mcp.bim.floorplan.validate import judged
 
 _DOES: Mapping[type[Any], Any] = (
     rooms.DOES | connections.DOES | settings.DOES | floors.DOES | convert.DOES
@@ -71,7 +72,8 @@ def _carried_out(
     """Carry out the operations; return the changes, the errors and the text that was made."""
     changes: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
-    state = _State(Sheet(reading.plan.text, reading.plan), _counted(reading))
+    sheet = Sheet(reading.plan.text, reading.plan)
+    state = _State(sheet, Counter(one.code for one in _errors(sheet)))
     for index, operation in enumerate(asking.operations):
         change: dict[str, Any] = {"action": operation.action, "target": _target(operation)}
         changes.append(change)
@@ -113,23 +115,19 @@ def _next(state: _State, outcome: Outcome) -> _State:
     if reading.errors:
         raise Refused(f"The plan could not be read then: {reading.errors[0].message}")
     sheet = Sheet(text, reading.plan)
-    found = _errors(reading)
-    counted = Counter(one.code or one.type for one in found)
+    found = _errors(sheet)
+    counted = Counter(one.code for one in found)
     for one in found:
-        if counted[one.code or one.type] > state.errors[one.code or one.type]:
+        if counted[one.code] > state.errors[one.code]:
             raise Refused(f"The plan would not be valid then: {one.message}")
     if outcome.keeps_places:
         convert.refuse_moves(state.sheet, sheet)
     return _State(sheet, counted)
 
 
-def _counted(reading: Reading) -> Counter[str]:
-    return Counter(one.code or one.type for one in _errors(reading))
-
-
-def _errors(reading: Reading) -> list[Finding]:
+def _errors(sheet: Sheet) -> list[Finding]:
     """Return the errors of meaning in a plan that could be read."""
-    return [one for one in understood(reading.plan).findings if one.severity == "error"]
+    return [one for one in judged(sheet.plan, sheet.building) if one.severity == ERROR]
 
 
 def _undo(changes: list[dict[str, Any]], errors: list[dict[str, Any]]) -> None:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan import tree
+from noetl_mcp.bim.floorplan.edit.choosing import SAME, Clause, best
 from noetl_mcp.bim.floorplan.edit.sheet import (
     Edit,
     FoundElement,
@@ -20,7 +21,7 @@ from noetl_mcp.bim.floorplan.edit.sheet import (
     things_of,
     walked,
 )
-from noetl_mcp.bim.floorplan.edit.writing import near, point
+from noetl_mcp.bim.floorplan.edit.writing import clauses, near, point
 from noetl_mcp.bim.floorplan.units import factor
 
 
@@ -163,7 +164,38 @@ def _stands_alone(sheet: Sheet, found: FoundRoom, going: Collection[int]) -> Rep
         return Repair()
     if found.room.at is not None:
         return Repair((sheet.clause_out(relation.start, relation.end),))
-    return absolute(sheet, found)
+    try:
+        return absolute(sheet, found)
+    except Refused as refused:
+        other = _beside_another(sheet, found, relation, going)
+        if other is None:
+            raise refused from None
+        return other
+
+
+def _beside_another(
+    sheet: Sheet, found: FoundRoom, relation: tree.Relation, going: Collection[int]
+) -> Repair | None:
+    """Place a room beside one that stays and has a position, where a clause is exact."""
+    placed = sheet.places.get(found.room.start)
+    others = {
+        room.name.text: sheet.places[room.start].box
+        for room in siblings(found)
+        if room.at is not None and room.start not in going and room.start in sheet.places
+    }
+    clause = best(placed.box, others, 0.0) if placed is not None else None
+    if clause is None:
+        return None
+    said = clause_of(sheet, found.room, clause)
+    return Repair((Edit(relation.start, relation.end, said),), (f"{found.name} is {said} now",))
+
+
+def clause_of(sheet: Sheet, room: tree.Room, clause: Clause) -> str:
+    """Write a chosen clause; its gap is in the unit of the room."""
+    size = room.size
+    unit = size.width.unit if isinstance(size, tree.Size) else None
+    gap = in_unit(sheet, clause.gap, unit) if clause.gap > SAME else None
+    return clauses(f"{clause.direction} {clause.reference}", ("gap", gap), ("align", clause.align))
 
 
 def absolute(sheet: Sheet, found: FoundRoom) -> Repair:
