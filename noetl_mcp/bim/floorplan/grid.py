@@ -38,8 +38,11 @@ class Grid:
             for row in range(top, bottom + 1):
                 self.cells.setdefault((column, row), []).append(index)
 
-    def pairs(self, least: float) -> list[tuple[int, int]]:
-        """Return the pairs of boxes that overlap both ways by more than `least` (at least 1e-6)."""
+    def pairs(self, least: float, most: int = 5000) -> list[tuple[int, int]]:
+        """Return the pairs of boxes that overlap both ways by more than `least` (at least 1e-6).
+
+        When there are more than `most` it stops; which ones it returns is then not said.
+        """
         found: set[tuple[int, int]] = set()
         if len(self.boxes) < 2:
             return []
@@ -48,6 +51,8 @@ class Grid:
             if len(inside) < 2:
                 continue
             for place, first in enumerate(inside):
+                if len(found) > most:
+                    return sorted(found)
                 left, top, right, bottom = spans[first]
                 for second in inside[place + 1 :]:
                     x, y, x2, y2 = spans[second]

@@ -1,6 +1,7 @@
 """Checks of connections: their rooms, their walls, where on them, and whether they fit."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import PlacedRoom
@@ -123,23 +124,27 @@ def overlapping(subject: Subject) -> Iterator[Finding]:
     connections = subject.plan.connections
     for index, connection in enumerate(connections):
         if all(end.side is not None and not is_outside(end) for end in walls_of(connection)):
-            for end in walls_of(connection):
-                walls.setdefault((end.room.text, end.side or ""), []).append(index)
+            for wall in walls_of(connection):
+                walls.setdefault((wall.room.text, wall.side or ""), []).append(index)
     told: set[int] = set()
     for on_wall in walls.values():
-        for place, index in enumerate(on_wall):
+        if len(on_wall) < 2:
+            continue
+        spots = [(index, *_spot(connections[index])) for index in on_wall]
+        for place, (index, start, end) in enumerate(spots):
             if index in told:
                 continue
-            mine = connections[index]
-            other = next((o for o in on_wall[place + 1 :] if _meet(mine, connections[o])), None)
-            if other is not None:
-                told.add(index)
-                yield _meeting(mine, connections[other])
+            for other, other_start, other_end in islice(spots, place + 1, None):
+                if start <= other_end and other_start <= end:
+                    told.add(index)
+                    yield _meeting(connections[index], connections[other])
+                    break
 
 
-def _meet(first: tree.Connection, second: tree.Connection) -> bool:
-    apart = abs(_centre(first) - _centre(second))
-    return apart <= _HALF.get(first.kind, 5.0) + _HALF.get(second.kind, 5.0)
+def _spot(connection: tree.Connection) -> tuple[float, float]:
+    """Return where a connection begins and ends on its wall, in percent."""
+    centre, half = _centre(connection), _HALF.get(connection.kind, 5.0)
+    return centre - half, centre + half
 
 
 def _centre(connection: tree.Connection) -> float:
