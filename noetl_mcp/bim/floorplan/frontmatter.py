@@ -216,7 +216,12 @@ class _Lines:
             joint = " " if said.text in _FOLDED else "\n"
             shown = joint.join(nested.text for nested in inner)
             said = _Scalar(shown, True, said.start, last.start + len(last.text))
-        elif not said.text and not said.quoted and inner:
+        elif inner and said.text:
+            shown = inner[0].text
+            message = f"'{key}' has a value already, but deeper lines follow: '{shown[:40]}'."
+            self.refuse(message, inner[0].start, inner[0].start + len(shown))
+            return
+        elif inner and not said.quoted:
             return
         elif not said.text and not said.quoted:
             message = f"Expected a value for '{key}' in the frontmatter."

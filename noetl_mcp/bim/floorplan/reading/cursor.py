@@ -92,6 +92,8 @@ class Cursor:
 
     def expected(self, what: str, among: Collection[str] = (), at: int | None = None) -> None:
         """Write down what was expected here, or at another sign, and what stands there."""
+        if len(self.errors) >= MOST_ERRORS:
+            return
         index = self.i if at is None else at
         sign = self.texts[index]
         wanted = f"{what}: {either(among)}" if among else what

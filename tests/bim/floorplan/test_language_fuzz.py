@@ -1,0 +1,141 @@
+"""Whatever stands in a text, reading it ends well, and every place is inside and in order."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from noetl_mcp.bim.floorplan.reading.read import Reading, read
+from noetl_mcp.bim.floorplan.scanner import scanner_of
+from noetl_mcp.bim.floorplan.words import WORDS
+
+WHOLE = """---
+version: "1.0"
+title: My "Home"
+config:
+  theme: dark
+---
+floorplan
+define small (8 x 8ft)
+style wood { floor_color: "#aabbcc", roughness: 0.5 }
+config { wall_thickness: 0.3, door_size: (3 x 7), default_unit: ft, show_labels: true }
+floor ground height 10ft {
+  room A at (0, 0) size (10 x 12) height 9 elevation -1 walls [top: solid, right: door] label "a\\"
+  room B size small walls [top: window at 20% size (3 x 4) height 2, left: open] right-of A gap 2
+    align center composed of [ sub-room C at (1,1) size (2 x 2) walls [top: solid] style wood ]
+  stair S at (1, 1) shape straight toward top rise 10ft width 4ft material { tread: 'oak' }
+  stair T shape custom from top [flight 5 along A.left, turn left winders 3 90°] rise 3m
+  stair U shape L-shaped from left turn right runs 5, 6 landing (4 x 4) rise 3 handrail (both)
+  lift L at (5, 5) size (5 x 5) doors (top, bottom) # no comment
+}
+connect A.right to B.left double-door at 50% size (3ft x full) opens into A swing: left
+connect A to outside door door opens into outside
+vertical ground.S to ground.L to ground.T
+"""
+SIGNS = scanner_of(WORDS).scanned(WHOLE).texts
+
+
+def nodes(value: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield every node of a tree that has a place, each with those in it."""
+    if not isinstance(value, tuple):
+        return
+    if not hasattr(value, "end"):
+        for one in value:
+            yield from nodes(one)
+        return
+    inner = [pair for one in value for pair in nodes(one)]
+    yield value, [node for node, _ in inner]
+    yield from inner
+
+
+def check(text: str) -> Reading:
+    """Read a text and look at all places."""
+    reading = read(text)
+    for error in reading.errors:
+        assert error.start is not None
+        assert error.end is not None
+        assert 0 <= error.start <= error.end <= len(text)
+        line, column = reading.lines.place(error.start)
+        assert line >= 1
+        assert column >= 1
+    plan = reading.plan
+    assert 0 <= plan.start <= len(text)
+    own_config = plan.config if plan.config and plan.config.start >= plan.start else None
+    parts = (plan.version, plan.frontmatter, plan.defines, plan.styles, plan.floors)
+    for part in (*parts, plan.connections, plan.verticals):
+        for node, inside in nodes(part):
+            assert 0 <= node.start <= node.end <= len(text)
+            for one in inside:
+                assert node.start <= one.start <= one.end <= node.end
+    if own_config:
+        assert own_config.start <= own_config.end <= len(text)
+    return reading
+
+
+def test_the_whole_language_reads_without_an_error() -> None:
+    assert not check(WHOLE).errors
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text())
+def test_any_text_is_read(text: str) -> None:
+    check(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*SIGNS, *WORDS.keywords, "1", "x", "é", "\n", "'", '"', "/*"])))
+def test_any_signs_are_read(signs: list[str]) -> None:
+    check("floorplan floor f { " + " ".join(signs))
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.integers(0, len(WHOLE)),
+    st.integers(0, 40),
+    st.one_of(st.text(max_size=8), st.sampled_from(SIGNS)),
+    st.integers(0, len(WHOLE)),
+    st.integers(0, 3),
+)
+def test_any_change_of_a_plan_is_read(at: int, cut: int, put: str, second: int, less: int) -> None:
+    once = WHOLE[:at] + put + WHOLE[at + cut :]
+
+    check(once[:second] + once[second + less :])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="ab:- #'\"|>\n\r \t1.{}config:theme", max_size=80))
+def test_any_frontmatter_is_read(text: str) -> None:
+    check(f"---\n{text}\n---\nfloorplan")
+
+
+def test_the_text_of_every_room_stair_and_connection_reads_to_the_same_again() -> None:
+    plan = read(WHOLE).plan
+    floor = plan.floors[0]
+    things: list[Any] = [*floor.rooms, *floor.stairs, *floor.lifts]
+    for thing in things:
+        before = "floorplan floor f { "
+        again = read(before + WHOLE[thing.start : thing.end] + " }")
+        assert not again.errors
+        other = again.plan.floors[0]
+        (found,) = [*other.rooms, *other.stairs, *other.lifts]
+        assert _moved(found, thing.start - len(before)) == thing
+    for connection in plan.connections:
+        again = read("floorplan " + WHOLE[connection.start : connection.end])
+        assert _moved(again.plan.connections[0], connection.start - len("floorplan ")) == connection
+
+
+def _moved(value: Any, by: int) -> Any:
+    """Return a node with all its places moved."""
+    if not isinstance(value, tuple):
+        return value
+    if not hasattr(value, "_fields"):
+        return tuple(_moved(one, by) for one in value)
+    return type(value)(
+        *(
+            part + by
+            if name in ("start", "end") or name.endswith(("_start", "_end"))
+            else _moved(part, by)
+            for name, part in zip(value._fields, value, strict=True)
+        )
+    )
