@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 import mcp_types as types
@@ -121,11 +120,12 @@ def test_an_unknown_tool_is_told_which_there_are() -> None:
 
 
 def test_an_unknown_resource_is_not_found() -> None:
-    async def work(client: Client) -> None:
-        await client.read_resource("floorplan://secrets")
+    async def work(client: Client) -> str:
+        with pytest.raises(MCPError) as refused:
+            await client.read_resource("floorplan://secrets")
+        return refused.value.error.message
 
-    with pytest.raises(MCPError, match="only floorplan://schema"):
-        in_memory(work)
+    assert "only floorplan://schema" in in_memory(work)
 
 
 def test_tools_say_that_they_change_nothing() -> None:
@@ -197,11 +197,9 @@ def test_the_end_of_the_input_is_the_end() -> None:
     assert process.stdin is not None
     process.stdin.close()
 
-    began = time.monotonic()
     code = process.wait(timeout=20)
 
     assert code == 0
-    assert time.monotonic() - began < 20
     assert process.stdout is not None
     assert process.stderr is not None
     assert process.stdout.read() == b""
