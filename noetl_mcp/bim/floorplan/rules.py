@@ -47,7 +47,7 @@ class Rule:
         )
 
 
-def original(code: str, severity: str, message: str, when: str) -> Rule:
+def of_language(code: str, severity: str, message: str, when: str) -> Rule:
     """Return a rule of the language's own checks: errors are `connection`, warnings `wall_type`."""
     kind = "connection" if severity == ERROR else "wall_type"
     return Rule(code, severity, kind, message, when)

@@ -8,40 +8,40 @@ from noetl_mcp.bim.floorplan.building import PlacedRoom
 from noetl_mcp.bim.floorplan.checks.edges import edge, shared
 from noetl_mcp.bim.floorplan.checks.subject import Ends, Subject, Written, is_outside, walls_of
 from noetl_mcp.bim.floorplan.findings import Finding
-from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, original
+from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, of_language
 from noetl_mcp.bim.floorplan.units import fixed, scale_to, shown
 
 _HALF = {"double-door": 10.0}
 _TOUCHING = 0.1
 _ROUNDING = 1e-6
 
-BOTH_WAYS = original(
+BOTH_WAYS = of_language(
     "connected-twice",
     ERROR,
     "Overlapping bidirectional connections between {first} and {second}. Remove one connection.",
     "two connections join the same two rooms at one spot of a wall",
 )
-ONE_SPOT = original(
+ONE_SPOT = of_language(
     "connections-overlap",
     ERROR,
     "Overlapping connections at position {at}% on wall. Use different positions.",
     "two connections are at one spot of a wall: a door counts as 10 % of it, a double door as 20 %",
 )
-NOT_SOLID = original(
+NOT_SOLID = of_language(
     "door-in-opening",
     WARNING,
     "Connection references {room}.{side} which is '{kind}', not 'solid'. Door openings work best "
     "when both walls are 'solid'. Consider changing the wall type.",
     "a door is in a wall that is itself a door, a window or open",
 )
-KINDS_DIFFER = original(
+KINDS_DIFFER = of_language(
     "connection-wall-mismatch",
     WARNING,
     "Wall type mismatch: {first}.{side} is '{kind}' but {second}.{other_side} is '{other}'. This "
     "may cause rendering issues in 3D viewer. Both walls should have the same type.",
     "the two walls of a door are of different kinds",
 )
-TWO_FLOORS = original(
+TWO_FLOORS = of_language(
     "connection-spans-floors",
     WARNING,
     "Connection spans floors: '{first}' is on floor '{floor}' but '{second}' is on floor "
@@ -50,21 +50,21 @@ TWO_FLOORS = original(
     "statement to bridge floors.",
     "a connection joins rooms of different floors",
 )
-APART = original(
+APART = of_language(
     "no-shared-wall",
     WARNING,
     "Connection from {first}.{side} to {second}.{other_side} connects walls that don't share a "
     "boundary. The door may not align properly with the rooms.",
     "the two walls of a connection do not lie on each other, or a wall is not named",
 )
-TOO_WIDE = original(
+TOO_WIDE = of_language(
     "connection-too-wide",
     WARNING,
     "Connection width {width} exceeds shared wall length {length}. The connection may not fit "
     "properly.",
     "a connection is wider than the wall that its rooms share",
 )
-TOO_HIGH = original(
+TOO_HIGH = of_language(
     "connection-too-high",
     WARNING,
     "Connection height {height} exceeds room height {room}m. The connection may not fit properly.",

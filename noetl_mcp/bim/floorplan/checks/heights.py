@@ -3,21 +3,21 @@
 from collections.abc import Iterator
 
 from noetl_mcp.bim.floorplan import tree, units
-from noetl_mcp.bim.floorplan.checks.subject import ORIGINAL_HEIGHT, Subject
+from noetl_mcp.bim.floorplan.checks.subject import LANGUAGE_HEIGHT, Subject
 from noetl_mcp.bim.floorplan.findings import Finding
-from noetl_mcp.bim.floorplan.rules import WARNING, original
+from noetl_mcp.bim.floorplan.rules import WARNING, of_language
 from noetl_mcp.bim.floorplan.units import shown
 
 _ROUNDING = 1e-6
 
-MIXED = original(
+MIXED = of_language(
     "mixed-units",
     WARNING,
     "Mixed unit systems detected: This floorplan uses both metric (m, cm, mm) and imperial (ft, "
     "in) units. Consider using a consistent unit system for clarity.",
     "defines, floors and rooms have metric and imperial units",
 )
-CLIPS = original(
+CLIPS = of_language(
     "room-higher-than-floor",
     WARNING,
     "Room '{room}' has height {height} which exceeds floor '{floor}' height of {most}. This will "
@@ -64,7 +64,7 @@ def _numbers(plan: tree.Plan) -> Iterator[tree.Number]:
 def clipping(subject: Subject) -> Iterator[Finding]:
     """Look for rooms that are higher than their floor."""
     default = subject.config_number("default_height")
-    fallback = default or tree.Number(ORIGINAL_HEIGHT, None, 0, 0)
+    fallback = default or tree.Number(LANGUAGE_HEIGHT, None, 0, 0)
     if all(floor.height is None for floor in subject.plan.floors) and all(
         written.room.height is None for written in subject.rooms
     ):

@@ -5,21 +5,21 @@ from collections.abc import Iterable, Iterator
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.checks.subject import Subject
 from noetl_mcp.bim.floorplan.findings import Finding
-from noetl_mcp.bim.floorplan.rules import ERROR, Rule, hint, original
+from noetl_mcp.bim.floorplan.rules import ERROR, Rule, hint, of_language
 
-DUPLICATE_STYLE = original(
+DUPLICATE_STYLE = of_language(
     "duplicate-style",
     ERROR,
     "Duplicate style name '{style}'. Style names must be unique.",
     "two styles have one name",
 )
-UNDEFINED_STYLE = original(
+UNDEFINED_STYLE = of_language(
     "undefined-style",
     ERROR,
     "Room '{room}' references undefined style '{style}'. Define it with 'style {style} {{ ... }}'.",
     "a room or sub-room names a style that is not defined",
 )
-UNDEFINED_DEFAULT = original(
+UNDEFINED_DEFAULT = of_language(
     "undefined-default-style",
     ERROR,
     "Config references undefined style '{style}'. Define it with 'style {style} {{ ... }}'.",

@@ -10,7 +10,7 @@ from noetl_mcp.bim.floorplan.checks.subject import Subject, floors_with_plan
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.grid import Grid
 from noetl_mcp.bim.floorplan.habits import scaled
-from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, original
+from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, of_language
 from noetl_mcp.bim.floorplan.stair_sizes import stair_box
 from noetl_mcp.bim.floorplan.units import Scale, fixed, scale_to, shown
 
@@ -33,61 +33,61 @@ CODES = {
 }
 _USUAL = CODES["residential"]
 
-HIGH_RISER = original(
+HIGH_RISER = of_language(
     "high-riser",
     WARNING,
     "Stair '{stair}' has riser height {inches}\" which exceeds the typical maximum of 7.75\". "
     "Consider reducing riser height for code compliance.",
     "a riser is over 7.75 inches",
 )
-SHALLOW_TREAD = original(
+SHALLOW_TREAD = of_language(
     "shallow-tread",
     WARNING,
     "Stair '{stair}' has tread depth {inches}\" which is below the typical minimum of 10\". "
     "Consider increasing tread depth for safety.",
     "a tread is under 10 inches",
 )
-NARROW = original(
+NARROW = of_language(
     "narrow-stair",
     WARNING,
     "Stair '{stair}' has width {inches}\" which is below the typical minimum of 36\". Consider "
     "increasing width for accessibility.",
     "a stair is under 36 inches wide",
 )
-CODE_RISER = original(
+CODE_RISER = of_language(
     "code-riser",
     WARNING,
     "[{code_name}] Stair '{stair}' riser height {inches}\" exceeds maximum {limit}\" for {code} "
     "code.",
     "a riser is higher than the `stair_code` allows",
 )
-CODE_BELOW = original(
+CODE_BELOW = of_language(
     "code-below",
     WARNING,
     "[{code_name}] Stair '{stair}' {what} {inches}\" is below minimum {limit}\" for {code} code.",
     "tread depth, width or headroom is less than the `stair_code` asks",
 )
-NO_SUCH_ROOM = original(
+NO_SUCH_ROOM = of_language(
     "stair-wall-unknown-room",
     ERROR,
     "Stair '{stair}' references non-existent room '{room}' for wall alignment. Ensure the room "
     "exists on floor '{floor}'.",
     "a flight runs along the wall of a room that the floor does not have",
 )
-NOT_INSIDE = original(
+NOT_INSIDE = of_language(
     "stair-outside-rooms",
     WARNING,
     "{kind} '{name}' at position ({x}, {y}) is not inside any room on floor '{floor}'. Consider "
     "moving the {lower} inside a room or extending room bounds.",
     "the corner of a stair or lift is in no room",
 )
-OVERLAP = original(
+OVERLAP = of_language(
     "stairs-overlap",
     WARNING,
     "{kind} '{name}' overlaps with {other_kind} '{other}' on floor '{floor}'",
     "the boxes of two stairs or lifts of a floor overlap",
 )
-LANDING = original(
+LANDING = of_language(
     "narrow-landing",
     WARNING,
     "Stair '{stair}' turn landing {what} ({landing}) is narrower than adjacent flight width "

@@ -12,7 +12,7 @@ from noetl_mcp.bim.floorplan.grid import Grid
 from noetl_mcp.bim.floorplan.habits import default_unit, settings
 from noetl_mcp.bim.floorplan.words import OUTSIDE
 
-ORIGINAL_HEIGHT = 3.35
+LANGUAGE_HEIGHT = 3.35
 
 
 class Written(NamedTuple):
@@ -118,7 +118,7 @@ class Subject:
     def default_metres(self) -> float:
         """The height of rooms that name none, in metres."""
         number = self.config_number("default_height")
-        return ORIGINAL_HEIGHT if number is None else self.metres(number)
+        return LANGUAGE_HEIGHT if number is None else self.metres(number)
 
     def height_metres(self, room: tree.Room) -> float:
         """Return the height of a room in metres."""

@@ -7,7 +7,7 @@ from noetl_mcp.bim.floorplan import tree, words
 from noetl_mcp.bim.floorplan.checks.subject import Subject
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.habits import key_of
-from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, Rule, hint, original
+from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, Rule, hint, of_language
 from noetl_mcp.bim.floorplan.units import shown
 
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -27,63 +27,63 @@ _KINDS = {
     "string": "a text in quotes",
 } | {kind: f"one of {', '.join(choices)}" for kind, choices in _CHOICES.items()}
 
-COLOR_FORMAT = original(
+COLOR_FORMAT = of_language(
     "color-format",
     ERROR,
     "Invalid color format '{value}' for {key}. Use hex format like \"#RRGGBB\".",
     "a colour is a text that is not # and six hexadecimal digits",
 )
-COLOR_NUMBER = original(
+COLOR_NUMBER = of_language(
     "color-number",
     ERROR,
     '{key} must be a hex color string (e.g., "#RRGGBB"), not a number.',
     "a colour is a number",
 )
-SHARE_RANGE = original(
+SHARE_RANGE = of_language(
     "share-range",
     ERROR,
     "{key} must be between 0 and 1, got {value}.",
     "roughness or metalness is over 1",
 )
-SHARE_TEXT = original(
+SHARE_TEXT = of_language(
     "share-text",
     ERROR,
     "{key} must be a number between 0 and 1, not a string.",
     "roughness or metalness is a text",
 )
-TEXTURE_NUMBER = original(
+TEXTURE_NUMBER = of_language(
     "texture-number",
     ERROR,
     '{key} must be a texture path string (e.g., "textures/wood.jpg"), not a number.',
     "a texture is a number",
 )
-UNIT_NUMBER = original(
+UNIT_NUMBER = of_language(
     "unit-number",
     ERROR,
     "default_unit must be a unit symbol (m, ft, cm, in, mm), not a number.",
     "`default_unit` is a number",
 )
-UNIT_NAME = original(
+UNIT_NAME = of_language(
     "unit-name",
     ERROR,
     "default_unit must be a unit symbol (m, ft, cm, in, mm), not an identifier. Valid units: m, "
     "ft, cm, in, mm",
     "`default_unit` is a name that is no unit",
 )
-FONT_SIZE = original(
+FONT_SIZE = of_language(
     "font-size",
     ERROR,
     "fontSize must be a positive number, got {value}.",
     "the font size is 0",
 )
-REDUNDANT_SIZE = original(
+REDUNDANT_SIZE = of_language(
     "redundant-size",
     WARNING,
     "Config specifies both '{size}' and {others}. The '{size}' property takes precedence, making "
     "{others} redundant.",
     "the config has `door_size` or `window_size` and a width or height of the same",
 )
-REDUNDANT_DARK = original(
+REDUNDANT_DARK = of_language(
     "redundant-dark-mode",
     WARNING,
     "Both 'theme' and 'darkMode' are specified. The 'theme' property takes precedence, making "

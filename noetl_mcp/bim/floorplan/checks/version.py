@@ -5,34 +5,34 @@ from collections.abc import Iterator
 
 from noetl_mcp.bim.floorplan.checks.subject import Subject
 from noetl_mcp.bim.floorplan.findings import Finding
-from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, original
+from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, of_language
 from noetl_mcp.bim.floorplan.words import VERSION
 
 _FORM = re.compile(r"[0-9]+(\.[0-9]+){0,2}")
 _MAJOR, _CURRENT = 1, (1, 0, 0)
 
-NONE = original(
+NONE = of_language(
     "no-version",
     WARNING,
     "No grammar version declared. Assuming version 1.0.0. Add '%%{{version: 1.0.0}}%%' or YAML "
     "frontmatter with 'version: \"1.0.0\"' to suppress this warning.",
     "the plan declares no version",
 )
-INVALID = original(
+INVALID = of_language(
     "invalid-version",
     ERROR,
     "Invalid version format: {version}. Invalid version format: {version}. Expected format: X.Y "
     "or X.Y.Z",
     "the declared version is not two or three numbers",
 )
-UNSUPPORTED = original(
+UNSUPPORTED = of_language(
     "unsupported-version",
     ERROR,
     "Unsupported grammar version: {version}. This parser supports up to version 1.0.0. Please "
     "upgrade your parser or use an older grammar version.",
     f"the declared version is newer than {VERSION}",
 )
-LEGACY = original(
+LEGACY = of_language(
     "legacy-version",
     WARNING,
     "Using legacy grammar version {version}. Current version is 1.0.0. Consider running "

@@ -6,20 +6,20 @@ from itertools import pairwise
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.checks.subject import Subject
 from noetl_mcp.bim.floorplan.findings import Finding
-from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, original
+from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, of_language
 from noetl_mcp.bim.floorplan.units import shown
 
 _APART = 0.5
 Place = tuple[float, float]
 
-NO_SUCH_ELEMENT = original(
+NO_SUCH_ELEMENT = of_language(
     "vertical-unknown-element",
     ERROR,
     "Vertical connection references non-existent element '{floor}.{element}'. Ensure the element "
     "exists on the specified floor.",
     "a vertical connection names a floor, stair or lift that is not there",
 )
-MISPLACED = original(
+MISPLACED = of_language(
     "vertical-misplaced",
     WARNING,
     "Vertical connection between '{first}' and '{second}' has position mismatch. Element at "
@@ -27,7 +27,7 @@ MISPLACED = original(
     "realistic 3D rendering.",
     "two elements of a vertical connection stand more than 0.5 apart",
 )
-SKIPS = original(
+SKIPS = of_language(
     "vertical-skips-floors",
     WARNING,
     "Vertical connection skips {count} floor(s) between '{first}' and '{second}'. This may cause "

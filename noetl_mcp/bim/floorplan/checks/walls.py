@@ -10,19 +10,19 @@ from noetl_mcp.bim.floorplan.checks.meetings import SIDES
 from noetl_mcp.bim.floorplan.checks.subject import Subject
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.habits import scaled
-from noetl_mcp.bim.floorplan.rules import WARNING, hint, original
+from noetl_mcp.bim.floorplan.rules import WARNING, hint, of_language
 from noetl_mcp.bim.floorplan.units import Scale, fixed, scale_to, shown
 
 _ROUNDING = 1e-6
 
-CONFLICT = original(
+CONFLICT = of_language(
     "shared-wall-conflict",
     WARNING,
     "Shared wall conflict: {first}.{side} is '{kind}' but {second}.{other_side} is '{other}'. "
     "Adjacent walls should have matching types for consistent rendering.",
     "neighbours see the wall between them differently, and no opening joins them",
 )
-HEIGHTS = original(
+HEIGHTS = of_language(
     "height-mismatch",
     WARNING,
     "Height mismatch at shared wall: {first} ({height}m) and {second} ({other}m) have different "
