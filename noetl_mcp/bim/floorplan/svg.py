@@ -24,6 +24,7 @@ from noetl_mcp.bim.floorplan.drawing.shapes import (
 from noetl_mcp.lettering.fitted import printable
 
 _FONT = re.compile(r"[A-Za-z0-9 ,_\-]{1,80}\Z")
+_MARKS = re.compile("[&<>\"']")
 _OURS = "Noto Sans, Helvetica, Arial, sans-serif"
 
 
@@ -101,15 +102,24 @@ def _path(shapes: tuple[Shape, ...], sheet: Sheet) -> Iterator[str]:
 
     for shape in shapes:
         if isinstance(shape, Patch):
-            x, y, width, height = shape.box
-            left, top, wide = ox + x * k, oy + y * k, width * k
-            yield f"M{left:.6g} {top:.6g}h{wide:.6g}v{height * k:.6g}h{-wide:.6g}z"
+            x, y, width, height = shape[0]
+            left, top = ox + x * k, oy + y * k
+            right, bottom = left + width * k, top + height * k
+            yield f"M{left:.6g} {top:.6g}H{right:.6g}V{bottom:.6g}H{left:.6g}z"
         elif isinstance(shape, Stroke):
-            yield "M" + "L".join(map(at, shape.points)) + ("z" if shape.closed else "")
+            points, closed = shape
+            if len(points) == 2:
+                (a, b), (c, d) = points
+                yield f"M{ox + a * k:.6g} {oy + b * k:.6g}L{ox + c * k:.6g} {oy + d * k:.6g}"
+                continue
+            yield "M" + "L".join(map(at, points)) + ("z" if closed else "")
         elif isinstance(shape, Arc):
-            radius = f"{shape.radius * k:.6g}"
-            flags = f"{int(shape.large)} {int(shape.clockwise)}"
-            yield f"M{at(shape.start)}A{radius} {radius} 0 {flags} {at(shape.end)}"
+            _, radius, (a, b), (c, d), clockwise, large = shape
+            reach = f"{radius * k:.6g}"
+            yield (
+                f"M{ox + a * k:.6g} {oy + b * k:.6g}A{reach} {reach} 0 {large:d} {clockwise:d} "
+                f"{ox + c * k:.6g} {oy + d * k:.6g}"
+            )
         else:
             yield _ring(shape, at, shape.radius * k)
 
@@ -128,11 +138,13 @@ def _font(own: str | None) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(printable(text))
+    shown = printable(text)
+    return escape(shown) if _MARKS.search(shown) else shown
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(printable(text))
+    shown = printable(text)
+    return quoteattr(shown) if _MARKS.search(shown) else f'"{shown}"'
 
 
 def _n(number: float) -> str:

@@ -26,6 +26,7 @@ class Palette:
     glass: str
     dimension: str
     stair: str
+    wrong: str
     tint: float
 
 
@@ -40,6 +41,7 @@ THEMES = {
         glass="#d9ecf7",
         dimension="#4a4a4a",
         stair="#fbfaf7",
+        wrong="#c0281c",
         tint=1.0,
     ),
     "dark": Palette(
@@ -52,6 +54,7 @@ THEMES = {
         glass="#3a5a72",
         dimension="#b4bcc8",
         stair="#30353d",
+        wrong="#ff8a7a",
         tint=0.45,
     ),
     "blueprint": Palette(
@@ -64,6 +67,7 @@ THEMES = {
         glass="#3f72a6",
         dimension="#c5d8ec",
         stair="#1e4f81",
+        wrong="#ffb3a0",
         tint=0.3,
     ),
 }
@@ -98,6 +102,13 @@ def on(ground: str, ink: str, least: float = READABLE) -> str:
     if contrast(ground, ink) >= least:
         return ink
     return max((_BLACK, _WHITE), key=lambda other: contrast(ground, other))
+
+
+@cache
+def seen(ground: str, shade: str, towards: str, least: float) -> str:
+    """Return the shade, or as much of it as can be told from the ground."""
+    steps = (mixed(shade, towards, share / 4) for share in range(5))
+    return next((step for step in steps if contrast(ground, step) >= least), towards)
 
 
 def _channels(shade: str) -> tuple[int, int, int]:

@@ -21,7 +21,7 @@ from noetl_mcp.bim.floorplan.drawing.shapes import (
 )
 from noetl_mcp.lettering.widths import width_of
 
-_FIRST, _SECOND = 17.0, 40.0
+_FIRST, _SECOND = 27.0, 49.0
 _TICK = 3.2
 _SIZE = 0.74
 _SMALLER = 0.82
@@ -124,5 +124,5 @@ def _numbers(
         if middle * scale - half < last:
             continue
         last = middle * scale + half
-        row = off + place.sign * -1 * 0 + small * 1.05
+        row = off + small * 1.05
         yield round(small, 2), place.label(text, middle, row, small)

@@ -7,14 +7,17 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import PlacedFloor, PlacedRoom
 from noetl_mcp.bim.floorplan.drawing.network import Piece
 
 SIDES = ("top", "right", "bottom", "left")
 BEFORE = ("bottom", "right")
 """The sides whose wall has larger coordinates than their room."""
+_PLAIN = ("solid", "open")
 
 LineKey = tuple[bool, float]
+Same = tuple[bool, float, float, str | None]
 
 
 class Edge(NamedTuple):
@@ -41,17 +44,25 @@ class Run(NamedTuple):
     pieces: tuple[Piece, ...]
 
 
-def lines_of(floor: PlacedFloor, thickness: float) -> dict[LineKey, list[Edge]]:
+class Laid(NamedTuple):
+    """All edges of a floor on their lines; `wanted` are walls' own doors and windows."""
+
+    lines: dict[LineKey, list[Edge]]
+    wanted: list[tuple[tree.Wall, LineKey, Edge]]
+
+
+def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
     """Lay the edges of all rooms on lines; rooms without an area have none."""
     rooms = [room for room in floor.every_room() if room.box.width > 0 and room.box.height > 0]
     near = _near(rooms, thickness)
     xs = _snapped((x for room in rooms for x in (room.box.x, room.box.right)), near)
     ys = _snapped((y for room in rooms for y in (room.box.y, room.box.bottom)), near)
     lines: dict[LineKey, list[Edge]] = {}
+    wanted: list[tuple[tree.Wall, LineKey, Edge]] = []
     for room in rooms:
-        box = room.box
-        left, right, top, bottom = xs[box.x], xs[box.right], ys[box.y], ys[box.bottom]
-        color = wall_color(room)
+        x, y, width, height = room.box
+        left, right, top, bottom = xs[x], xs[x + width], ys[y], ys[y + height]
+        color = wall_color(room) if room.style is not None else None
         listed = {wall.side: wall for wall in reversed(room.room.walls)}
         for side, key, start, end in (
             ("top", (True, top), left, right),
@@ -60,29 +71,41 @@ def lines_of(floor: PlacedFloor, thickness: float) -> dict[LineKey, list[Edge]]:
             ("left", (False, left), top, bottom),
         ):
             wall = listed.get(side)
-            solid = wall is None or wall.kind != "open"
-            height = room.height if wall is None or not wall.height else wall.height
-            lines.setdefault(key, []).append(Edge(room, side, start, end, solid, height, color))
-    return lines
+            if wall is None:
+                edge = Edge(room, side, start, end, True, room.height, color)
+            else:
+                tall = wall.height or room.height
+                edge = Edge(room, side, start, end, wall.kind != "open", tall, color)
+            if key in lines:
+                lines[key].append(edge)
+            else:
+                lines[key] = [edge]
+            if wall is None or (wall.kind in _PLAIN and len(listed) == len(room.room.walls)):
+                continue
+            wanted += [
+                (one, key, edge)
+                for one in room.room.walls
+                if one.side == side and one.kind not in _PLAIN
+            ]
+    return Laid(lines, wanted)
 
 
 def runs_of(edges: list[Edge]) -> list[Run]:
     """Merge the edges of one line into walls, each as long as it stays the same."""
     runs: list[Run] = []
+    pieces: list[Piece] = []
+    first, last = 0.0, float("nan")
+    same: Same | None = None
     for start, end, there in _spans(edges):
-        piece = Piece(
-            start,
-            end,
-            tuple(edge.room.name for edge in there if edge.side in BEFORE),
-            tuple(edge.room.name for edge in there if edge.side not in BEFORE),
-        )
-        walls = [edge for edge in there if edge.solid]
-        run = _run(piece, walls or there, bool(walls))
-        last = runs[-1] if runs else None
-        if last and last.end == start and last[2:6] == run[2:6]:
-            runs[-1] = last._replace(end=end, pieces=(*last.pieces, piece))
-            continue
-        runs.append(run)
+        found, piece = _seen(start, end, there)
+        if found != same or start != last:
+            if same is not None:
+                runs.append(Run(first, last, *same, tuple(pieces)))
+            first, same, pieces = start, found, []
+        pieces.append(piece)
+        last = end
+    if same is not None:
+        runs.append(Run(first, last, *same, tuple(pieces)))
     return runs
 
 
@@ -123,12 +146,27 @@ def _spans(edges: list[Edge]) -> Iterator[tuple[float, float, list[Edge]]]:
             yield start, end, there
 
 
-def _run(piece: Piece, there: list[Edge], solid: bool) -> Run:
+def _seen(start: float, end: float, there: list[Edge]) -> tuple[Same, Piece]:
+    """What a part of a line is like, and the rooms beside it."""
     if len(there) == 1:
         (edge,) = there
-        height, elevation, color = edge.height, edge.room.elevation, edge.color
-    else:
-        height = max(edge.height for edge in there)
-        elevation = min(edge.room.elevation for edge in there)
-        color = next((edge.color for edge in there if edge.color), None)
-    return Run(piece.start, piece.end, solid, height, elevation, color, (piece,))
+        name = (edge.room.room.name.text,)
+        piece = Piece(start, end, name, ()) if edge.side in BEFORE else Piece(start, end, (), name)
+        return (edge.solid, edge.height, edge.room.elevation, edge.color), piece
+    before: list[str] = []
+    after: list[str] = []
+    for edge in there:
+        (before if edge.side in BEFORE else after).append(edge.room.room.name.text)
+    piece = Piece(start, end, tuple(before), tuple(after))
+    walls = [edge for edge in there if edge.solid]
+    if len(walls) == 2:
+        one, other = walls
+        height = max(one.height, other.height)
+        elevation = min(one.room.elevation, other.room.elevation)
+        return (True, height, elevation, one.color or other.color), piece
+    solid = bool(walls)
+    walls = walls or there
+    height = max([edge.height for edge in walls])
+    elevation = min([edge.room.elevation for edge in walls])
+    color = next((edge.color for edge in walls if edge.color), None)
+    return (solid, height, elevation, color), piece

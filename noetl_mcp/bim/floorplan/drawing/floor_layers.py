@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from noetl_mcp.bim.floorplan.building import Box, PlacedRoom
 from noetl_mcp.bim.floorplan.drawing import openings as signs
-from noetl_mcp.bim.floorplan.drawing.colors import VISIBLE, Palette, color, mixed, on
-from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes
+from noetl_mcp.bim.floorplan.drawing.colors import VISIBLE, Palette, color, mixed, on, seen
+from noetl_mcp.bim.floorplan.drawing.floor_shapes import Door, FloorShapes
 from noetl_mcp.bim.floorplan.drawing.network import Wall
 from noetl_mcp.bim.floorplan.drawing.shapes import (
     Area,
@@ -20,11 +20,12 @@ from noetl_mcp.bim.floorplan.drawing.shapes import (
     Shape,
     Stroke,
 )
-from noetl_mcp.bim.floorplan.words import OUTSIDE
 
 THINNEST = 1.6
 _FINE_WINDOW = 4.5
 _ENTRANCE = 9.0
+_TOLD_APART = 2.2
+MOST_OVERLAPS = 40
 
 
 def fill_of(room: PlacedRoom, palette: Palette) -> str:
@@ -63,7 +64,7 @@ def wall_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[
         if not wall.solid:
             open_edges.extend(_edge(wall))
             continue
-        ink = (color(wall.color) if wall.color else None) or palette.wall
+        ink = _wall_ink(wall.color, palette)
         patches = drawn.setdefault(ink, [])
         half = thick / 2
         for start, end in wall._replace(thickness=thick).solids():
@@ -75,6 +76,35 @@ def wall_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[
         yield Lines("open-edges", palette.faint, 0.9, tuple(open_edges), dash=(5, 4))
     for ink, patches in drawn.items():
         yield Lines("walls", None, 0.0, tuple(patches), fill=ink)
+
+
+def overlap_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[Layer]:
+    """Hatch the ground that two rooms share."""
+    hatches: list[Shape] = []
+    borders: list[Shape] = []
+    for one, other in floor.overlaps[:MOST_OVERLAPS]:
+        left, top = max(one.box.x, other.box.x), max(one.box.y, other.box.y)
+        wide = min(one.box.right, other.box.right) - left
+        high = min(one.box.bottom, other.box.bottom) - top
+        borders.append(Patch(Box(left, top, wide, high)))
+        hatches.extend(_hatch(left, top, wide, high, max(8.0 / scale, (wide + high) / 80)))
+    if borders:
+        yield Lines("overlaps", palette.wrong, 0.6, tuple(hatches))
+        yield Lines("overlaps", palette.wrong, 1.4, tuple(borders), dash=(4, 3))
+
+
+def _hatch(left: float, top: float, wide: float, high: float, step: float) -> Iterator[Stroke]:
+    """Slanted lines over a rectangle."""
+    along = step
+    while along < wide + high:
+        start = (left + min(along, wide), top + max(0.0, along - wide))
+        yield Stroke((start, (left + max(0.0, along - high), top + min(along, high))))
+        along += step
+
+
+def _wall_ink(written: str | None, palette: Palette) -> str:
+    found = color(written) if written else None
+    return seen(palette.paper, found, palette.wall, _TOLD_APART) if found else palette.wall
 
 
 def _edge(wall: Wall) -> Iterator[Shape]:
@@ -115,27 +145,40 @@ def opening_layers(
 def _door_layers(
     floor: FloorShapes, palette: Palette, scale: float, ground: Mapping[str, str]
 ) -> Iterator[Layer]:
+    holes: dict[str, list[Shape]] = {}
     leaves: dict[str, list[Shape]] = {}
     swings: dict[str, list[Shape]] = {}
+    above: list[Shape] = []
     entrances: list[Shape] = []
     for door in floor.doors:
         under = ground.get(door.room, palette.paper) if door.room else palette.paper
+        behind = ground.get(door.behind, palette.paper) if door.behind else palette.paper
         ink = on(under, palette.symbol, VISIBLE)
+        if door.wall.solid and (door.apart or behind != under):
+            hole = door.wall.box(door.opening.start, door.opening.end)
+            holes.setdefault(behind, []).append(Patch(hole))
         leaves.setdefault(ink, []).extend(door.sign.leaves)
-        swings.setdefault(ink, []).extend(door.sign.swings)
-        said = door.opening.connection
-        if said is None or (said.first is not None and said.second is not None):
-            continue
-        if OUTSIDE in (said.connection.first.room.text, said.connection.second.room.text):
+        thin = swings.setdefault(ink, [])
+        thin.append(door.sign.sill)
+        thin.extend(door.sign.swings)
+        above.extend(door.sign.above)
+        if _is_entrance(door):
+            size = min(_ENTRANCE / scale, door.opening.width * 0.5)
             outward = -door.opening.into
-            if door.room is not None:
-                size = min(_ENTRANCE / scale, door.opening.width * 0.5)
-                entrances.append(
-                    signs.entrance(door.wall, door.opening, outward, size, 3.0 / scale)
-                )
+            entrances.append(signs.entrance(door.wall, door.opening, outward, size, 3.0 / scale))
+    for fill, patches in holes.items():
+        yield Lines("door-holes", None, 0.0, tuple(patches), fill=fill)
+    if above:
+        yield Lines("doors-above", palette.faint, 0.7, tuple(above), dash=(5, 3))
     for ink, shapes in swings.items():
-        yield Lines("swings", ink, 0.75, tuple(shapes))
+        yield Lines("swings", ink, 0.7, tuple(shapes))
     for ink, shapes in leaves.items():
         yield Lines("doors", ink, 1.6, tuple(shapes))
     if entrances:
         yield Lines("entrances", None, 0.0, tuple(entrances), fill=palette.faint)
+
+
+def _is_entrance(door: Door) -> bool:
+    """Whether a door is said to lead outside and opens inwards: then there is room for a sign."""
+    said = door.opening.connection
+    return said is not None and (said.first is None or said.second is None) and bool(door.room)

@@ -18,6 +18,7 @@ from noetl_mcp.lettering.widths import width_of
 
 MOST_NUMBERS = 60
 _AROUND = 2.5
+_AIR = 3.0
 _NUMBERS = (0.8, 0.66, 0.5)
 _NOTE = 0.75
 
@@ -58,6 +59,12 @@ class Writing:
         """Scale a box."""
         return Box(box.x * by, box.y * by, box.width * by, box.height * by)
 
+    def kept_clear(self, box: Box) -> Box:
+        """The ground of a thing on paper, with some air around it."""
+        x, y, width, height = box
+        by = self.scale
+        return Box(x * by - _AIR, y * by - _AIR, width * by + 2 * _AIR, height * by + 2 * _AIR)
+
 
 def write_floor(
     floor: FloorShapes,
@@ -68,7 +75,7 @@ def write_floor(
     writing: Writing,
 ) -> None:
     """Write what everything on a floor is called."""
-    things = _things(floor, writing.scale)
+    things = _things(floor, writing)
     _write_ways_up(floor, palette, writing)
     _write_stairs(floor, palette, ground, things, writing)
     inset = floor.network.thickness * writing.scale / 2 + _AROUND
@@ -116,25 +123,28 @@ def _number(title: str, clear: Box, things: Sequence[Box], writing: Writing) -> 
     return None
 
 
-def _things(floor: FloorShapes, scale: float) -> dict[int, list[Box]]:
+def _things(floor: FloorShapes, writing: Writing) -> dict[int, list[Box]]:
     """What must not be written over, for each room."""
     found: dict[int, list[Box]] = {}
     half = floor.network.thickness / 2
     rooms = {room.name: room for room in floor.rooms}
     for room in floor.rooms:
         for inner in room.rooms:
-            box = inner.box
-            wide = Box(box.x - half, box.y - half, box.width + 2 * half, box.height + 2 * half)
-            found.setdefault(id(room), []).append(Writing.box(wide, scale))
+            x, y, width, height = inner.box
+            wide = Box(x - half, y - half, width + 2 * half, height + 2 * half)
+            found.setdefault(id(room), []).append(writing.kept_clear(wide))
     for door in floor.doors:
         swept = rooms.get(door.room) if door.room else None
-        if swept is not None:
-            found.setdefault(id(swept), []).append(Writing.box(door.sign.swept, scale))
+        if swept is not None and door.sign.swept is not None:
+            found.setdefault(id(swept), []).append(writing.kept_clear(door.sign.swept))
+    for one, other in floor.overlaps:
+        found.setdefault(id(one), []).append(writing.kept_clear(other.box))
+        found.setdefault(id(other), []).append(writing.kept_clear(one.box))
     others = [lines.box for _, lines in floor.stairs] + [lift.box for lift in floor.lifts]
     for box in others:
         for room in floor.rooms:
             if _touch(box, room.box):
-                found.setdefault(id(room), []).append(Writing.box(box, scale))
+                found.setdefault(id(room), []).append(writing.kept_clear(box))
     return found
 
 
@@ -181,24 +191,41 @@ def _write_stairs(
         text = words_of(label.text if label else None, name)[:40]
         box = writing.box(place, writing.scale)
         size = writing.base * _NOTE
-        wide, high = width_of(text, size) + 4, size * 1.3
-        around = Box(
-            box.x - wide - 2, box.y - high - 2, box.width + 2 * wide + 4, box.height + 2 * high + 4
-        )
+        inner = one_line(text, size, box, ()) if into else None
+        if inner is not None:
+            writing.chips.append(inner.box)
+            writing.put(inner, on(palette.stair, palette.text))
+            continue
         home = _home(place, floor.rooms)
-        room = writing.box(home.box, writing.scale) if home else around
-        inset = floor.network.thickness * writing.scale / 2 + 1.5 if home else 0.0
-        taken = things.setdefault(id(home), []) if home else [box]
-        block = one_line(text, size, _common(around, room, inset), taken)
+        block = _beside(text, size, place, home, floor, things, writing)
         if block is not None:
             writing.put(block, on(ground[home.name] if home else palette.paper, palette.faint))
-            taken.append(block.box)
-            continue
-        if into:
-            inner = one_line(text, size * 0.9, box, ())
-            if inner is not None:
-                writing.chips.append(inner.box)
-                writing.put(inner, on(palette.stair, palette.text))
+
+
+def _beside(
+    text: str,
+    size: float,
+    place: Box,
+    home: PlacedRoom | None,
+    floor: FloorShapes,
+    things: dict[int, list[Box]],
+    writing: Writing,
+) -> Block | None:
+    """Find a place for a name next to its thing, in the same room."""
+    wide = width_of(text, size) + 2 * _AIR + 2
+    high = size * 1.3 + 2 * _AIR + 2
+    x, y, width, height = writing.box(place, writing.scale)
+    around = Box(x - wide, y - high, width + 2 * wide, height + 2 * high)
+    if home is None:
+        return one_line(text, size, around, [writing.kept_clear(place)])
+    inset = floor.network.thickness * writing.scale / 2 + 1.5
+    taken = things.setdefault(id(home), [])
+    block = one_line(
+        text, size, _common(around, writing.box(home.box, writing.scale), inset), taken
+    )
+    if block is not None:
+        taken.append(block.box)
+    return block
 
 
 def _home(box: Box, rooms: Sequence[PlacedRoom]) -> PlacedRoom | None:

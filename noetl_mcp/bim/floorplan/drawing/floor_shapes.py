@@ -3,6 +3,8 @@
 It refuses to know colours and paper.
 """
 
+import bisect
+import operator
 from dataclasses import dataclass
 
 from noetl_mcp.bim.floorplan.building import (
@@ -18,22 +20,33 @@ from noetl_mcp.bim.floorplan.drawing.network import Network, Opening, Wall
 from noetl_mcp.bim.floorplan.drawing.openings import DoorSign, door_sign
 from noetl_mcp.bim.floorplan.drawing.stairs import StairLines, stair_lines
 from noetl_mcp.bim.floorplan.drawing.walls import wall_network
+from noetl_mcp.bim.floorplan.grid import Grid
 from noetl_mcp.bim.floorplan.units import scale_to
+
+_OVERLAP = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A door with its sign, and the name of the room into which it swings."""
+    """A door with its sign, the room into which it swings and the one behind it, None outside.
+
+    `apart` says that the two do not touch, so that there is ground of neither in the door.
+    """
 
     wall: Wall
     opening: Opening
     sign: DoorSign
     room: str | None
+    behind: str | None
+    apart: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FloorShapes:
-    """A floor, ready to be put to scale; `around` is None where it is empty."""
+    """A floor, ready to be put to scale; `around` is None where it is empty.
+
+    `overlaps` are pairs of rooms that are not in each other by the plan, yet on the same ground.
+    """
 
     floor: PlacedFloor
     rooms: tuple[PlacedRoom, ...]
@@ -41,6 +54,7 @@ class FloorShapes:
     doors: tuple[Door, ...]
     stairs: tuple[tuple[PlacedStair, StairLines], ...]
     lifts: tuple[PlacedLift, ...]
+    overlaps: tuple[tuple[PlacedRoom, PlacedRoom], ...]
     outline: Box | None
     around: Box | None
 
@@ -53,7 +67,7 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
     if outline is not None:
         refuse_absurd(floor, outline, building.habits.unit)
     network = wall_network(floor, building)
-    doors = tuple(_doors(network, {room.name: room for room in rooms}))
+    doors = tuple(_doors(network, {room.name: room for room in rooms}, building))
     scale = scale_to(building.habits.unit, raw=building.raw)
     stairs = tuple((stair, stair_lines(stair, scale)) for stair in floor.stairs)
     half = network.thickness / 2
@@ -64,33 +78,62 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
     ]
     reach += [lines.box for _, lines in stairs]
     reach += [lift.box for lift in lifts]
-    reach += [door.sign.swept for door in doors]
+    reach += [door.sign.swept for door in doors if door.sign.swept is not None]
     around = bounds(reach)
     if around is not None:
         refuse_absurd(floor, around, building.habits.unit)
-    return FloorShapes(floor, rooms, network, doors, stairs, lifts, outline, around)
+    outer = tuple(room for room in rooms if room.parent is None)
+    pairs = Grid([room.box for room in outer]).pairs(_OVERLAP)
+    return FloorShapes(
+        floor,
+        rooms,
+        network,
+        doors,
+        stairs,
+        lifts,
+        tuple((outer[one], outer[other]) for one, other in pairs),
+        outline,
+        around,
+    )
 
 
-def _doors(network: Network, rooms: dict[str, PlacedRoom]) -> list[Door]:
+def _doors(network: Network, rooms: dict[str, PlacedRoom], building: Building) -> list[Door]:
     found: list[Door] = []
+    usual = building.habits.door_width
     for wall, opening in network.openings():
         if opening.kind not in ("door", "double-door"):
             continue
-        found.append(
-            Door(wall, opening, door_sign(wall, opening), _swept_room(wall, opening, rooms))
-        )
+        swept, behind = _rooms_at(wall, opening, rooms)
+        said = opening.connection
+        if behind is None and said is not None and said.first and said.second:
+            behind = said.second.name if said.first.name == swept else said.first.name
+        apart = _apart(wall, rooms.get(swept or ""), rooms.get(behind or ""))
+        found.append(Door(wall, opening, door_sign(wall, opening, usual), swept, behind, apart))
     return found
 
 
-def _swept_room(wall: Wall, opening: Opening, rooms: dict[str, PlacedRoom]) -> str | None:
-    """The room into which a door swings: of several the innermost; around a sub-room its parent."""
+def _apart(wall: Wall, one: PlacedRoom | None, other: PlacedRoom | None) -> bool:
+    if one is None or other is None:
+        return True
+    if wall.horizontal:
+        return one.box.bottom != other.box.y and other.box.bottom != one.box.y
+    return one.box.right != other.box.x and other.box.right != one.box.x
+
+
+def _rooms_at(
+    wall: Wall, opening: Opening, rooms: dict[str, PlacedRoom]
+) -> tuple[str | None, str | None]:
+    """The rooms before and behind a door: of several the innermost, of a sub-room its parent."""
     middle = (opening.start + opening.end) / 2
-    for piece in wall.pieces:
-        if not piece.start <= middle <= piece.end:
-            continue
-        swept, behind = (piece.before, piece.after)[:: 1 if opening.into < 0 else -1]
-        if swept:
-            return swept[-1]
-        inner = rooms.get(behind[-1]) if behind else None
-        return inner.parent if inner else None
-    return None
+    at = bisect.bisect_left(wall.pieces, middle, key=operator.attrgetter("end"))
+    if at == len(wall.pieces):
+        return None, None
+    piece = wall.pieces[at]
+    before = piece.before[-1] if piece.before else _parent(piece.after, rooms)
+    after = piece.after[-1] if piece.after else _parent(piece.before, rooms)
+    return (before, after) if opening.into < 0 else (after, before)
+
+
+def _parent(inner: tuple[str, ...], rooms: dict[str, PlacedRoom]) -> str | None:
+    found = rooms.get(inner[-1]) if inner else None
+    return found.parent if found else None

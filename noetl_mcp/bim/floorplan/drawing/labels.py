@@ -92,6 +92,8 @@ def fitted_label(
     wide, high = ground.width, ground.height
     longest = max(wide, high)
     words = wordings(title[:LONGEST])
+    if min([wording.width for wording in words]) * base * _SMALL[-1] > longest:
+        return None
     for turned, wording, kept, size in _ways(words, details, wide, high, base):
         width = wording.width * size
         if kept:

@@ -1,5 +1,7 @@
 """Lengths and areas as drawings write them. It refuses to measure anything."""
 
+from functools import lru_cache
+
 from noetl_mcp.bim.floorplan.units import METRES, SQUARE_METRES
 
 FEET, INCHES = "\u2032", "\u2033"
@@ -20,6 +22,7 @@ def length(value: float, unit: str, shown: str | None) -> str:
     return f"{number:.2f}" if to == "m" else f"{number:.0f}"
 
 
+@lru_cache(maxsize=4096)
 def size(width: float, height: float, unit: str, shown: str | None) -> str:
     """Write the two sides of a room, with the unit where no mark tells it."""
     both = f"{length(width, unit, shown)} {_BY} {length(height, unit, shown)}".replace(

@@ -1,7 +1,8 @@
 """The signs for what is in the holes of walls: doors, windows, passages. Knows no colours.
 
 A leaf stands open at a right angle, a thin quarter of a circle shows its way. Leaves hang on the
-face of the wall towards which they open.
+face of the wall towards which they open. What is too wide for one leaf has two; what is too wide
+for two, as of a garage, is a panel that goes up.
 """
 
 from typing import NamedTuple
@@ -10,13 +11,21 @@ from noetl_mcp.bim.floorplan.building import Box
 from noetl_mcp.bim.floorplan.drawing.network import Opening, Wall
 from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Point, Stroke
 
+_TWO_LEAVES = 1.5
+_A_PANEL = 2.3
+
 
 class DoorSign(NamedTuple):
-    """A door: its leaves, the ways they swing, and the ground that they sweep."""
+    """A door: its leaves, the ways they swing, and the ground that they sweep.
+
+    `above` is where a panel is when it is open; `sill` closes the hole on the face where it hangs.
+    """
 
     leaves: tuple[Stroke, ...]
     swings: tuple[Arc, ...]
-    swept: Box
+    above: tuple[Stroke, ...]
+    sill: Stroke
+    swept: Box | None
 
 
 def at(wall: Wall, along: float, across: float) -> Point:
@@ -29,16 +38,19 @@ def face(wall: Wall, into: int) -> float:
     return into * wall.thickness / 2 if wall.solid else 0.0
 
 
-def door_sign(wall: Wall, opening: Opening) -> DoorSign:
-    """Draw a door with one or two leaves."""
+def door_sign(wall: Wall, opening: Opening, usual: float) -> DoorSign:
+    """Draw a door; `usual` is the width of a common one."""
     into = opening.into or 1
     across = face(wall, into)
-    wide = opening.end - opening.start
-    if opening.kind == "double-door":
-        middle = (opening.start + opening.end) / 2
-        sides = [(opening.start, middle), (opening.end, middle)]
+    first, last = opening.start, opening.end
+    sill = Stroke((at(wall, first, across), at(wall, last, across)))
+    leaf = (last - first) / (2 if opening.kind == "double-door" else 1)
+    if usual > 0 and leaf > _A_PANEL * usual:
+        return _panel(wall, opening, sill, across + into * 2 * usual)
+    if opening.kind == "double-door" or leaf > _TWO_LEAVES * usual > 0:
+        middle = (first + last) / 2
+        sides = [(first, middle), (last, middle)]
     else:
-        first, last = opening.start, opening.end
         sides = [(first, last) if opening.hinge != "end" else (last, first)]
     leaves, swings = [], []
     for hinge, jamb in sides:
@@ -47,12 +59,22 @@ def door_sign(wall: Wall, opening: Opening) -> DoorSign:
         leaves.append(Stroke((foot, tip)))
         clockwise = ((jamb > hinge) == (into < 0)) == wall.horizontal
         swings.append(Arc(foot, reach, tip, at(wall, jamb, across), clockwise))
-    deep = wide / len(sides)
+    deep = (last - first) / len(sides)
     low = wall.at + (across if into > 0 else across - deep)
-    swept = Box(opening.start, low, wide, deep)
+    swept = Box(first, low, last - first, deep)
     if not wall.horizontal:
-        swept = Box(low, opening.start, deep, wide)
-    return DoorSign(tuple(leaves), tuple(swings), swept)
+        swept = Box(low, first, deep, last - first)
+    return DoorSign(tuple(leaves), tuple(swings), (), sill, swept)
+
+
+def _panel(wall: Wall, opening: Opening, sill: Stroke, far: float) -> DoorSign:
+    first, last = opening.start, opening.end
+    thin = wall.thickness * 0.12
+    panel = (at(wall, first, -thin), at(wall, last, -thin), at(wall, last, thin))
+    leaf = Stroke((*panel, at(wall, first, thin)), closed=True)
+    near = face(wall, opening.into or 1)
+    above = (at(wall, first, near), at(wall, first, far), at(wall, last, far), at(wall, last, near))
+    return DoorSign((leaf,), (), (Stroke(above),), sill, None)
 
 
 def window_lines(wall: Wall, opening: Opening, panes: int, fine: bool) -> list[Stroke]:

@@ -5,6 +5,8 @@ that meets its own, not on another opening. Where there is no room for its width
 """
 
 import bisect
+import itertools
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,6 +17,7 @@ from noetl_mcp.bim.floorplan.drawing.network import Opening
 
 PASSAGES = ("door", "double-door", "opening")
 _LEAST = 0.25
+_end = operator.attrgetter("end")
 
 Span = tuple[float, float]
 
@@ -47,27 +50,30 @@ class Line:
 
     def between(self, low: float, high: float) -> list[Opening]:
         """The openings that touch a part of the line."""
-        at = bisect.bisect_left(self.placed, low, key=lambda opening: opening.end)
+        if not self.placed:
+            return []
+        at = bisect.bisect_left(self.placed, low, key=_end)
         found = []
-        for opening in self.placed[at:]:
-            if opening.start >= high:
-                break
-            found.append(opening)
+        while at < len(self.placed) and self.placed[at].start < high:
+            found.append(self.placed[at])
+            at += 1
         return found
 
     def runs_between(self, low: float, high: float) -> Iterator[Run]:
         """The walls on a part of the line."""
-        at = bisect.bisect_right(self.runs, low, key=lambda run: run.end)
-        for run in self.runs[at:]:
-            if run.start >= high:
-                return
-            yield run
+        at = bisect.bisect_right(self.runs, low, key=_end)
+        while at < len(self.runs) and self.runs[at].start < high:
+            yield self.runs[at]
+            at += 1
 
     def put(self, wish: Wish) -> bool:
         """Put an opening where it fits best; False where there is no room at all."""
-        spans = self._spans(wish)
-        around = self._without_joints(spans)
-        best = _nearest(around, wish) or _nearest(spans, wish) or _widest(spans, wish, self.half)
+        best = self._as_wished(wish)
+        if best is None:
+            spans = self._spans(wish)
+            around = self._without_joints(spans)
+            best = _nearest(around, wish) or _nearest(spans, wish)
+            best = best or _widest(spans, wish, self.half)
         if best is None:
             return False
         start, end = best
@@ -88,10 +94,26 @@ class Line:
         bisect.insort(self.placed, opening, key=lambda one: one.start)
         return True
 
+    def _as_wished(self, wish: Wish) -> Span | None:
+        """The very place that is asked for, where nothing at all is in the way."""
+        start, end = wish.center - wish.width / 2, wish.center + wish.width / 2
+        low, high = start - self.half, end + self.half
+        if wish.outer or low < wish.low or high > wish.high or self.between(low, high):
+            return None
+        joint = bisect.bisect_left(self.joints, low)
+        if joint < len(self.joints) and self.joints[joint] <= high:
+            return None
+        run = next(self.runs_between(start, end), None)
+        if run is None or run.start > low or run.end < high:
+            return None
+        return start, end
+
     def _spans(self, wish: Wish) -> list[Span]:
         spans: list[Span] = []
         for run in self.runs_between(wish.low, wish.high):
-            parts = _outer(run) if wish.outer else ((run.start, run.end),)
+            parts = [(run.start, run.end)]
+            if wish.outer:
+                parts = _outer(run, wish.low, wish.high)
             for low, high in parts:
                 start = max(low, wish.low) + self.half
                 end = min(high, wish.high) - self.half
@@ -115,13 +137,16 @@ class Line:
 
 def outer_parts(runs: Iterator[Run], low: float, high: float) -> list[Span]:
     """The parts of walls that have no room on one side."""
-    parts = (part for run in runs for part in _outer(run))
+    parts = (part for run in runs for part in _outer(run, low, high))
     return [(max(a, low), min(b, high)) for a, b in parts if min(b, high) > max(a, low)]
 
 
-def _outer(run: Run) -> list[Span]:
+def _outer(run: Run, low: float, high: float) -> list[Span]:
     found: list[Span] = []
-    for piece in run.pieces:
+    at = bisect.bisect_right(run.pieces, low, key=_end)
+    for piece in itertools.islice(run.pieces, at, None):
+        if piece.start >= high:
+            break
         if piece.before and piece.after:
             continue
         if found and found[-1][1] == piece.start:

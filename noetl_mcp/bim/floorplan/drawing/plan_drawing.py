@@ -4,6 +4,7 @@ It refuses with CannotDraw what cannot be shown; a plan without rooms is a pictu
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 
 from noetl_mcp.bim.floorplan.building import Building, PlacedFloor, PlacedRoom
@@ -16,6 +17,7 @@ from noetl_mcp.bim.floorplan.drawing.floor_layers import (
     fills,
     ground_layer,
     opening_layers,
+    overlap_layers,
     wall_layers,
 )
 from noetl_mcp.bim.floorplan.drawing.floor_letters import Writing, write_floor
@@ -25,12 +27,15 @@ from noetl_mcp.bim.floorplan.drawing.limits import without_area
 from noetl_mcp.bim.floorplan.drawing.look import NARROWEST, WIDEST, CannotDraw, Look
 from noetl_mcp.bim.floorplan.drawing.shapes import Drawing, Label, Layer, Letters, Sheet
 from noetl_mcp.bim.floorplan.drawing.stair_layers import lift_layers, stair_layers
+from noetl_mcp.bim.floorplan.units import METRES
 from noetl_mcp.lettering.fitted import printable
 
 _LETTERS = 12.0
 _SMALLEST, _LARGEST = 7.0, 24.0
 _BLANK = 20.0
 _FOOT = 44.0
+_USUAL_METRE = 120.0
+_MOST_GROWN = 1.8
 
 
 def drawn(building: Building, look: Look | None = None) -> Drawing:
@@ -74,7 +79,7 @@ def _sheets(
     head = surround.heading_height(title, under, base)
     extents = [one.around for one in shapes if one.around is not None]
     place = arranged(extents, margins, look, head, _FOOT)
-    writing = Writing(place.scale, _own_size(building, place.scale, base))
+    writing = Writing(place.scale, _letters(building, place.scale, base))
     sheets: list[Sheet] = []
     for one, told, origin in zip(shapes, all_chains, place.origins, strict=True):
         layers = _floor(one, told, building, look, palette, writing, base)
@@ -121,6 +126,7 @@ def _floor(
     layers += lift_layers(shapes, palette, scale)
     layers += wall_layers(shapes, palette, scale)
     layers += opening_layers(shapes, palette, scale, ground, building.habits.window_width)
+    layers += overlap_layers(shapes, palette, scale)
     if _wants_labels(building, look):
         writing.pile, writing.chips = {}, []
         write_floor(shapes, building, look, palette, ground, writing)
@@ -180,10 +186,16 @@ def _base(look: Look) -> float:
     return float(_LETTERS * (width / 800) ** 0.35)
 
 
-def _own_size(building: Building, scale: float, base: float) -> float:
-    """The size that a plan's config asks for, as far as it can be read."""
+def _letters(building: Building, scale: float, base: float) -> float:
+    """The size of rooms' names: what the config asks for, as far as it can be read.
+
+    Else letters grow where a room fills the paper, so that they are not lost in it.
+    """
     own = building.habits.font_size
-    return base if own is None else min(_LARGEST, max(_SMALLEST, own * scale))
+    if own is not None:
+        return min(_LARGEST, max(_SMALLEST, own * scale))
+    metre = scale / METRES[building.habits.unit]
+    return base * min(_MOST_GROWN, max(1.0, math.sqrt(metre / _USUAL_METRE)))
 
 
 def _title(building: Building) -> tuple[str, str]:

@@ -20,6 +20,7 @@ _QUARTERS = {"bottom": 0, "left": 1, "top": 2, "right": 3}
 _ENTERED = {"top": "bottom", "bottom": "top", "left": "right", "right": "left"}
 _MOST_DRAWN = 400
 _FULL_TURN = 345.0
+_CUT_AT = 0.45
 
 Line = tuple[Point, ...]
 
@@ -250,7 +251,7 @@ def _spiral(stair: PlacedStair, scale: Scale) -> StairLines:
 
     shown = min(count, 48)
     treads = [(at(inner, step / shown), at(outer, step / shown)) for step in range(shown + 1)]
-    break_at = max(1, round(shown * 0.6))
+    break_at = max(1, round(shown * _CUT_AT))
     parts = [0.04 + 0.92 * step / 60 for step in range(61)]
     middle = (inner + outer) / 2
     return StairLines(
@@ -281,7 +282,7 @@ def _laid(walk: _Walk, stair: PlacedStair, quarters: int) -> StairLines:
         return tuple((x + dx, y + dy) for x, y in map(turned, line))
 
     treads = [moved(line) for line in walk.steps]
-    break_at = min(len(treads) - 1, max(1, round(len(treads) * 0.6)))
+    break_at = min(len(treads) - 1, max(1, round(len(treads) * _CUT_AT)))
     return StairLines(
         tuple(map(moved, walk.outlines)),
         tuple(treads[:break_at]),

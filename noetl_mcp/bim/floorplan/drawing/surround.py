@@ -18,7 +18,7 @@ from noetl_mcp.lettering.fitted import Width, printable, shortened
 from noetl_mcp.lettering.widths import width_of
 
 EDGE = 18.0
-_BAR = 120.0
+_BAR = 140.0
 _STEPS = (1.0, 2.0, 5.0)
 
 
@@ -43,7 +43,7 @@ def heading(title: str, under: str, width: float, palette: Palette, base: float)
 
 def heading_height(title: str, under: str, base: float) -> float:
     """How much paper the title needs."""
-    return (EDGE + base * 1.1 if title else 0.0) + (base * 1.3 if under else 0.0)
+    return (EDGE + base * 1.6 if title else 0.0) + (base * 1.3 if under else 0.0)
 
 
 def captions(

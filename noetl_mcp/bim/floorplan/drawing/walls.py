@@ -18,24 +18,27 @@ def wall_network(floor: PlacedFloor, building: Building) -> Network:
     """Merge the walls of all rooms of a floor and put the openings into them."""
     thickness = building.habits.wall_thickness
     laid = lines_of(floor, thickness)
-    lines = {key: Line(runs_of(edges), thickness / 2) for key, edges in laid.items()}
-    _join(lines, laid)
-    unplaced = connected(floor, building, laid, lines)
-    own_openings(building, laid, lines)
+    lines = {key: Line(runs_of(edges), thickness / 2) for key, edges in laid.lines.items()}
+    _join(lines, laid.lines)
+    unplaced = connected(floor, laid.lines, lines)
+    own_openings(building, laid.wanted, lines)
     walls = [wall for key, line in lines.items() for wall in _walls(key, line, lines, thickness)]
     return Network(tuple(walls), thickness, tuple(unplaced))
 
 
 def _join(lines: dict[LineKey, Line], laid: dict[LineKey, list[Edge]]) -> None:
     """Tell every line where walls across it end."""
-    meet: dict[LineKey, set[float]] = {}
+    meet: tuple[dict[float, set[float]], dict[float, set[float]]] = ({}, {})
+    for horizontal, at in lines:
+        meet[horizontal][at] = set()
     for (horizontal, at), edges in laid.items():
+        across = meet[not horizontal]
         for edge in edges:
             if edge.solid:
-                meet.setdefault((not horizontal, edge.start), set()).add(at)
-                meet.setdefault((not horizontal, edge.end), set()).add(at)
-    for key, joints in meet.items():
-        lines[key].joints = sorted(joints)
+                across[edge.start].add(at)
+                across[edge.end].add(at)
+    for (horizontal, at), line in lines.items():
+        line.joints = sorted(meet[horizontal][at])
 
 
 def _walls(key: LineKey, line: Line, lines: dict[LineKey, Line], thickness: float) -> list[Wall]:

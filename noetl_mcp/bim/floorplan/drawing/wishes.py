@@ -5,7 +5,7 @@ of a connection a part of the common wall, of a wall's own door or window a part
 20%`) or its distance from the wall's left or upper end (`at 3`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import (
@@ -24,12 +24,12 @@ from noetl_mcp.bim.floorplan.units import scale_to
 _SHARE_OF_WINDOWS = 0.7
 _WINDOW_KEYS = ("window_width", "windowWidth", "window_size", "windowSize")
 
-Laid = dict[LineKey, list[Edge]]
+Wanted = tuple[tree.Wall, LineKey, Edge]
 Lines = dict[LineKey, Line]
 
 
 def connected(
-    floor: PlacedFloor, building: Building, laid: Laid, lines: Lines
+    floor: PlacedFloor, laid: Mapping[LineKey, list[Edge]], lines: Lines
 ) -> list[PlacedConnection]:
     """Put all connections into the walls; return those that meet none."""
     if not floor.connections:
@@ -46,16 +46,9 @@ def connected(
     return unplaced
 
 
-def own_openings(building: Building, laid: Laid, lines: Lines) -> None:
+def own_openings(building: Building, wanted: list[Wanted], lines: Lines) -> None:
     """Put the doors and windows that walls themselves name: placed ones first, doors first."""
-    wanted = [
-        (entry, key, edge)
-        for key, there in laid.items()
-        for edge in there
-        for entry in edge.room.room.walls
-        if entry.side == edge.side and entry.kind in ("door", "window")
-    ]
-    wanted.sort(key=lambda one: (one[0].at is None, one[0].kind))
+    wanted = sorted(wanted, key=lambda one: (one[0].at is None, one[0].kind))
     chosen = _chosen_width(building)
     for entry, key, edge in wanted:
         wish = _own(entry, edge, lines[key], building, chosen)
