@@ -158,8 +158,8 @@ class Sheet:
         while start > 0 and self.text[start - 1].isspace() and not self._ends_comment(start):
             start -= 1
         joins = self.text[start - 1 : start] + self.text[end : end + 1]
-        is_glued = len(joins) == 2 and (joins.isidentifier() or joins[0].isalnum())
-        return Edit(start, end, " " if is_glued and not joins[1].isspace() else "")
+        is_glued = len(joins) == 2 and all(sign.isalnum() or sign == "_" for sign in joins)
+        return Edit(start, end, " " if is_glued else "")
 
     def _ends_comment(self, offset: int) -> bool:
         """Say whether a line break before an offset may be what ends a comment."""
@@ -170,10 +170,13 @@ class Sheet:
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with all edits; one that lies in another is part of it."""
+    """Return the text with all edits; one that lies in another is part of it.
+
+    What goes in where something else begins to go out, goes in before it.
+    """
     parts: list[str] = []
     at = 0
-    for edit in sorted(edits, key=lambda one: (one.start, -one.end)):
+    for edit in sorted(edits, key=lambda one: (one.start, one.end > one.start, -one.end)):
         if edit.end <= at and edit.start < at:
             continue
         parts += [text[at : edit.start], edit.text]
