@@ -21,18 +21,21 @@ class Grid:
         self.wide = max(sum(box.width for box in near) / len(near), 1e-6) if near else 1.0
         self.high = max(sum(box.height for box in near) / len(near), 1e-6) if near else 1.0
         for index, box in enumerate(boxes):
-            self._add(index, box)
+            if len(near) < len(boxes) and not _is_near(box):
+                self.large.append(index)
+            else:
+                self._add(index, box)
 
     def _add(self, index: int, box: Box) -> None:
-        if not _is_near(box):
-            self.large.append(index)
-            return
         x, y, width, height = box
         left, top = math.floor(x / self.wide), math.floor(y / self.high)
         right = max(left, math.floor((x + width - _EDGE) / self.wide))
         bottom = max(top, math.floor((y + height - _EDGE) / self.high))
         if (right - left + 1) * (bottom - top + 1) > _MOST_CELLS:
             self.large.append(index)
+            return
+        if left == right and top == bottom:
+            self.cells.setdefault((left, top), []).append(index)
             return
         for column in range(left, right + 1):
             for row in range(top, bottom + 1):

@@ -3,6 +3,7 @@
 It refuses to guess where a plan says what it means: `default_unit` wins over everything.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import chain
@@ -13,6 +14,8 @@ METRES: Mapping[str, float] = {"m": 1.0, "ft": 0.3048, "cm": 0.01, "in": 0.0254,
 METRIC = frozenset({"m", "cm", "mm"})
 IMPERIAL = frozenset({"ft", "in"})
 SQUARE_METRES = {"sqm": 1.0, "sqft": METRES["ft"] ** 2}
+
+_MEASURED = re.compile(r"[0-9][\s\ufeff]*(?:mm|cm|m|ft|in)(?![A-Za-z0-9_])")
 
 Scale = Mapping[str | None, float]
 """What one of each unit is in the unit of a building; None is a bare number."""
@@ -41,6 +44,8 @@ def unit_of(plan: tree.Plan, default: str | None) -> str:
 
 def known_unit(plan: tree.Plan) -> str | None:
     """Return the unit that the numbers of a plan show, None where all are bare or they disagree."""
+    if all_bare(plan):
+        return None
     used = units_of_rooms(plan)
     if len(used) == 1:
         return next(iter(used))
@@ -48,6 +53,12 @@ def known_unit(plan: tree.Plan) -> str | None:
     if not used or (used & METRIC and used & IMPERIAL):
         return None
     return "m" if used & METRIC else "ft"
+
+
+def all_bare(plan: tree.Plan) -> bool:
+    """Tell quickly that no number has a unit; False says nothing."""
+    text = plan.text
+    return "#" not in text and "/*" not in text and _MEASURED.search(text) is None
 
 
 def units_of_rooms(plan: tree.Plan) -> set[str]:

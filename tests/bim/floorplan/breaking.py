@@ -277,6 +277,11 @@ CASES: tuple[Case, ...] = (
         joined("connect A.left to outside door size (3 x 2)"),
     ),
     Case(
+        "outer-doors-on-one-spot",
+        joined("connect A.left to outside door at 40% connect outside to A.left door at 50%"),
+        joined("connect A.left to outside door at 20% connect outside to A.left door at 80%"),
+    ),
+    Case(
         "connected-to-itself",
         joined("connect A.left to A.top door"),
         joined("connect A.left to outside door"),

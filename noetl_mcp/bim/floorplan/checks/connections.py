@@ -1,7 +1,7 @@
 """Checks of connections: their rooms, their walls, where on them, and whether they fit."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import PlacedRoom
@@ -95,6 +95,12 @@ FRONT_TOO_WIDE = hint(
     "a connection to the outside is wider than its wall",
     "connection",
 )
+FRONT_DOORS_MEET = hint(
+    "outer-doors-on-one-spot",
+    "Two connections to outside share one spot of wall {room}.{side}. Use different positions.",
+    "two connections to the outside overlap on their wall",
+    "connection",
+)
 ITSELF = hint(
     "connected-to-itself",
     "'{room}' is connected to itself. Connect it to another room, or to outside.",
@@ -114,6 +120,7 @@ RULES = (
     PERCENT,
     OPENS_ELSEWHERE,
     FRONT_TOO_WIDE,
+    FRONT_DOORS_MEET,
     ITSELF,
 )
 
@@ -161,9 +168,16 @@ def _meeting(first: tree.Connection, second: tree.Connection) -> Finding:
 
 def wall_kinds(subject: Subject) -> Iterator[Finding]:
     """Look at the kinds of the walls that doors are in; walls that are not listed are passed."""
+    special = {
+        written.room.name.text
+        for written in subject.rooms
+        if any(wall.kind != "solid" for wall in written.room.walls)
+    }
     for ends in subject.connections:
         connection = ends.connection
         if connection.kind == "opening":
+            continue
+        if not special.intersection(end.room.text for end in walls_of(connection)):
             continue
         kinds = []
         for end, written in zip(walls_of(connection), (ends.first, ends.second), strict=True):
@@ -311,3 +325,23 @@ def _height(subject: Subject, ends: Ends, size: tree.Size) -> Iterator[Finding]:
             height=subject.written(size.height),
             room=fixed(min(heights)),
         )
+
+
+def front_doors(subject: Subject) -> Iterator[Finding]:
+    """Look for connections to the outside at one spot of a wall."""
+    spans: dict[tuple[str, str], list[tuple[float, float, int, int]]] = {}
+    for floor in subject.building.floors:
+        for one in floor.connections:
+            connection = one.connection
+            room = one.second if one.first is None else one.first
+            end = connection.second if one.first is None else connection.first
+            if (one.first is None) == (one.second is None) or room is None or end.side is None:
+                continue
+            wall = edge(room.box, end.side)
+            centre = (wall.end - wall.start) * _centre(connection) / 100
+            span = (centre - one.width / 2, centre + one.width / 2, end.start, end.end)
+            spans.setdefault((room.name, end.side), []).append(span)
+    for (name, side), on_wall in spans.items():
+        for before, after in pairwise(sorted(on_wall)):
+            if after[0] < before[1] - _ROUNDING:
+                yield FRONT_DOORS_MEET.found(after[2], after[3], room=name, side=side)

@@ -30,6 +30,8 @@ RULES = (MIXED, CLIPS)
 
 def mixed_units(subject: Subject) -> Iterator[Finding]:
     """Look for metric and imperial units in one plan; the place is the first of the other kind."""
+    if units.all_bare(subject.plan):
+        return
     first: bool | None = None
     for number in _numbers(subject.plan):
         if number.unit is None:

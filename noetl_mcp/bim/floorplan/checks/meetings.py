@@ -47,7 +47,7 @@ def _facing(
     columns, longest = _columns(near)
     found: list[tuple[int, int]] = []
     for index, (at, start, end) in enumerate(far):
-        if not -_FAR < at < _FAR:
+        if end <= start or not -_FAR < at < _FAR:
             continue
         middle = int(at // NEAR)
         for key in (middle - 1, middle, middle + 1):
@@ -70,7 +70,7 @@ def _columns(
     columns: dict[int, list[tuple[float, float, float, int]]] = {}
     longest: dict[int, float] = {}
     for index, (at, start, end) in enumerate(edges):
-        if not -_FAR < at < _FAR:
+        if end <= start or not -_FAR < at < _FAR:
             continue
         key = int(at // NEAR)
         column = columns.get(key)

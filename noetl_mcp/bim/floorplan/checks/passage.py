@@ -35,10 +35,7 @@ def passage(subject: Subject) -> Iterator[Finding]:
     if not subject.plan.connections:
         return
     floors = subject.building.floors
-    graphs = [
-        _ways(floor, rooms, meetings)
-        for floor, rooms, meetings in zip(floors, subject.standing, subject.meetings, strict=True)
-    ]
+    graphs = [_ways(subject, floor) for floor in floors]
     if floors and floors[0].rooms and not any(graph.get(_OUTSIDE) for graph in graphs):
         first = floors[0].rooms[0]
         yield NO_ENTRY.found(*floors[0].floor.name[1:], room=first.name)
@@ -46,10 +43,9 @@ def passage(subject: Subject) -> Iterator[Finding]:
         yield from _unreachable(subject, floor, graph)
 
 
-def _ways(
-    floor: PlacedFloor, rooms: Sequence[PlacedRoom], meetings: Sequence[Meeting]
-) -> Mapping[int, set[int]]:
+def _ways(subject: Subject, floor: PlacedFloor) -> Mapping[int, set[int]]:
     """Return which rooms (by number) and the outside are joined to which."""
+    rooms = subject.standing[floor.index]
     number = {id(room): index for index, room in enumerate(rooms)}
     ways: dict[int, set[int]] = {}
 
@@ -63,7 +59,7 @@ def _ways(
         join(first, second)
     if not any(wall.kind in _OPEN for room in rooms for wall in room.room.walls):
         return ways
-    facing = _sides(meetings)
+    facing = _sides(subject.meetings[floor.index])
     parents = {id(inner): number[id(room)] for room in rooms for inner in room.rooms}
     for index, room in enumerate(rooms):
         for wall in room.room.walls:

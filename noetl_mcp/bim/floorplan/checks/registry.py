@@ -64,6 +64,7 @@ CHECKS: tuple[Check, ...] = (
     names.undefined_styles_of_others,
     names.duplicates,
     connections.places,
+    connections.front_doors,
     walls.listed,
     passage.passage,
 )

@@ -7,6 +7,7 @@ from noetl_mcp.bim.floorplan.checks.subject import Subject, floors_with_plan
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.grid import Grid
 from noetl_mcp.bim.floorplan.rules import WARNING, Rule, hint
+from noetl_mcp.bim.floorplan.units import shown
 
 _LEAST = 0.01
 
@@ -98,7 +99,7 @@ def empty(subject: Subject) -> Iterator[Finding]:
                 continue
             size = room.room.size
             yield EMPTY.found(
-                size.start, size.end, room=room.name, width=f"{width:g}", height=f"{height:g}"
+                size.start, size.end, room=room.name, width=shown(width), height=shown(height)
             )
         for lift in floor.lifts:
             if lift.box.width <= 0 or lift.box.height <= 0:

@@ -1,6 +1,6 @@
 """Checks of walls: what is listed for them, and whether neighbours agree about the wall between."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from noetl_mcp.bim.floorplan import tree
@@ -54,10 +54,12 @@ def neighbours(subject: Subject) -> Iterator[Finding]:
         for c in subject.plan.connections
         if c.kind == "opening"
     }
-    for rooms, meetings in zip(subject.standing, subject.meetings, strict=True):
+    for level, rooms in enumerate(subject.standing):
         heights = [subject.height_metres(room.room) for room in rooms]
+        if len(set(heights)) < 2 and _are_solid(rooms):
+            continue
         kinds = [{wall.side: wall.kind for wall in reversed(room.room.walls)} for room in rooms]
-        for first, second, rank in meetings:
+        for first, second, rank in subject.meetings[level]:
             side = SIDES[rank]
             kind = kinds[first].get(side, "solid")
             other = kinds[second].get(OPPOSITE[side], "solid")
@@ -71,6 +73,11 @@ def neighbours(subject: Subject) -> Iterator[Finding]:
                     second=rooms[second].name,
                     other=fixed(heights[second]),
                 )
+
+
+def _are_solid(rooms: Sequence[PlacedRoom]) -> bool:
+    """Tell whether all walls are solid, so that no neighbours can differ."""
+    return all(wall.kind == "solid" for room in rooms for wall in room.room.walls)
 
 
 def _conflict(first: PlacedRoom, second: PlacedRoom, side: str, kind: str, other: str) -> Finding:
