@@ -12,6 +12,7 @@ import click
 from generator.commands import cli_page
 from generator.floorplan import language_page
 from generator.floorplan_checks import floorplan_checks_page
+from generator.floorplan_operations import floorplan_operations_page
 from generator.keys import mcp_page, playbook_page
 from generator.markdown import MADE
 from generator.numbers import limits_page
@@ -29,6 +30,7 @@ def pages() -> Mapping[str, str]:
         "cli.md": cli_page(),
         "floorplan-language.md": language_page(),
         "floorplan-checks.md": floorplan_checks_page(),
+        "floorplan-operations.md": floorplan_operations_page(),
         "limits.md": limits_page(),
         "mcp.md": mcp_page(),
         "methods.md": methods_page(),

@@ -50,11 +50,11 @@ class NewConnection(Asked):
 
     from_: WallName = Field(alias="from")
     to: WallName
-    kind: ConnectionKind
+    kind: ConnectionKind = Field(description="What leads through the wall.")
     at: Share | None = Field(None, description="Per cent along the shared wall; 50 when missing.")
-    size: WidthAndHeight | None = None
+    size: WidthAndHeight | None = Field(None, description="Width and height of the opening.")
     opens_into: Name | None = Field(None, description="The room into which its leaf opens.")
-    swing: Hand | None = None
+    swing: Hand | None = Field(None, description="The side of its hinge.")
 
 
 class AddConnection(Asked):
@@ -67,11 +67,11 @@ class AddConnection(Asked):
 class ConnectionChange(Asked):
     """What changes; null takes a clause away."""
 
-    kind: ConnectionKind | None = None
+    kind: ConnectionKind | None = Field(None, description="What leads through the wall.")
     at: Share | None = Field(None, description="Per cent along the shared wall.")
-    size: WidthAndHeight | None = None
-    opens_into: Name | None = None
-    swing: Hand | None = None
+    size: WidthAndHeight | None = Field(None, description="Width and height of the opening.")
+    opens_into: Name | None = Field(None, description="The room into which its leaf opens.")
+    swing: Hand | None = Field(None, description="The side of its hinge.")
     which: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Which one, where several connect the two: 1 is the first in the text."
     )
@@ -98,7 +98,7 @@ class RemoveConnection(Asked):
 
     action: Literal["remove_connection"]
     target: Between
-    params: Which | None = None
+    params: Which | None = Field(None, description="Which one of several.")
 
 
 _VALUES: dict[str, Any] = {
@@ -126,7 +126,7 @@ def _settings(name: str, says: str, keys: Any, *, base: type[AsWritten] = AsWrit
 class _Named(AsWritten):
     """A style with its name."""
 
-    name: Name
+    name: Name = Field(description="A name that no style bears yet.")
 
 
 NewStyle = _settings("NewStyle", "A new style.", STYLE_KEYS, base=_Named)
@@ -154,22 +154,22 @@ class RemoveStyle(Asked):
 
     action: Literal["remove_style"]
     target: Target
-    params: Nothing | None = None
+    params: Nothing | None = Field(None, description="Nothing more is asked.")
 
 
 class SetConfig(Asked):
     """Change the config."""
 
     action: Literal["set_config"]
-    target: Target | None = None
+    target: Target | None = Field(None, description="Not needed; it comes back in changes.")
     params: ConfigChange  # type: ignore[valid-type]  # made from the table of keys
 
 
 class NewFloor(Asked):
     """A new floor."""
 
-    name: Name
-    height: Length | None = None
+    name: Name = Field(description="A name that no floor bears yet.")
+    height: Length | None = Field(None, description="How high it is.")
 
 
 class AddFloor(Asked):
@@ -192,27 +192,29 @@ class RemoveFloor(Asked):
 
     action: Literal["remove_floor"]
     target: Target
-    params: Nothing | None = None
+    params: Nothing | None = Field(None, description="Nothing more is asked.")
 
 
 class NewStair(Asked):
     """A new stair."""
 
-    name: Name
-    position: PositionAsked
-    shape: ShapeAsked
+    name: Name = Field(description="A name that nothing like it bears on its floor.")
+    position: PositionAsked = Field(description="Its corner at the top left.")
+    shape: ShapeAsked = Field(description="How it climbs.")
     rise: Length = Field(description="How high it climbs.")
     floor: Name | None = Field(None, description="The floor; the first one when missing.")
-    width: Length | None = None
+    width: Length | None = Field(None, description="Width of a step.")
     riser: Length | None = Field(None, description="Height of a step.")
     tread: Length | None = Field(None, description="Depth of a step.")
-    nosing: Length | None = None
-    headroom: Length | None = None
-    handrail: Handrail | None = None
-    stringers: Stringers | None = None
-    material: MaterialAsked | None = None  # type: ignore[valid-type]  # made from a table
-    label: String | None = None
-    style: Name | None = None
+    nosing: Length | None = Field(None, description="How far a step stands out.")
+    headroom: Length | None = Field(None, description="Free height above the steps.")
+    handrail: Handrail | None = Field(None, description="Where its handrails are.")
+    stringers: Stringers | None = Field(None, description="What its sides look like.")
+    material: MaterialAsked | None = Field(  # type: ignore[valid-type]  # made from a table
+        None, description="What its parts are made of."
+    )
+    label: String | None = Field(None, description="What is written beside it.")
+    style: Name | None = Field(None, description="A style of the plan.")
 
 
 class AddStair(Asked):
@@ -235,19 +237,21 @@ class RemoveStair(Asked):
 
     action: Literal["remove_stair"]
     target: Target
-    params: Nothing | None = None
+    params: Nothing | None = Field(None, description="Nothing more is asked.")
 
 
 class NewLift(Asked):
     """A new lift."""
 
-    name: Name
-    position: PositionAsked
-    size: SizeAsked
+    name: Name = Field(description="A name that nothing like it bears on its floor.")
+    position: PositionAsked = Field(description="Its corner at the top left.")
+    size: SizeAsked = Field(description="Width and depth of its shaft.")
     floor: Name | None = Field(None, description="The floor; the first one when missing.")
-    doors: list[Side] | None = Field(None, min_length=1, max_length=16)
-    label: String | None = None
-    style: Name | None = None
+    doors: list[Side] | None = Field(
+        None, min_length=1, max_length=16, description="The sides on which it opens."
+    )
+    label: String | None = Field(None, description="What is written beside it.")
+    style: Name | None = Field(None, description="A style of the plan.")
 
 
 class AddLift(Asked):
@@ -270,7 +274,7 @@ class RemoveLift(Asked):
 
     action: Literal["remove_lift"]
     target: Target
-    params: Nothing | None = None
+    params: Nothing | None = Field(None, description="Nothing more is asked.")
 
 
 class NewVertical(Asked):
@@ -300,4 +304,4 @@ class RemoveVertical(Asked):
             "the only one with it.",
         ),
     ]
-    params: Nothing | None = None
+    params: Nothing | None = Field(None, description="Nothing more is asked.")

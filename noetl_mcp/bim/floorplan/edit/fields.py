@@ -145,7 +145,7 @@ class PositionAsked(Asked):
 class RelativeAsked(Asked):
     """A place beside another room of the same floor."""
 
-    direction: Annotated[str, OneOf(DIRECTIONS)]
+    direction: Annotated[str, OneOf(DIRECTIONS)] = Field(description="Where from the reference.")
     reference: Name = Field(description="The room from which this one is placed.")
     gap: Length | None = Field(None, description="Free space between the two.")
     alignment: Annotated[str, OneOf(ALIGNMENTS)] | None = Field(
@@ -156,7 +156,7 @@ class RelativeAsked(Asked):
 class WallAsked(Asked):
     """A wall with the place and the size of its opening."""
 
-    kind: WallKind
+    kind: WallKind = Field(description="What the wall is.")
     at: Bare | Annotated[str, Field(pattern=rf"^{_DIGITS}%$", max_length=40)] | None = Field(
         None, description='Where the opening is along the wall: 3, or "25%".'
     )
@@ -164,15 +164,16 @@ class WallAsked(Asked):
     height: Bare | None = Field(None, description="Height of the wall.")
 
 
-WallsOfSide = Annotated[
-    WallKind | WallAsked | Annotated[list[WallAsked], Field(min_length=1, max_length=MOST_ENTRIES)],
-    Field(description="Its kind, or kind, place and size of one opening or of several."),
-]
+WallsOfSide = (
+    WallKind | WallAsked | Annotated[list[WallAsked], Field(min_length=1, max_length=MOST_ENTRIES)]
+)
 
 
-def made_of(name: str, says: str, keys: Iterable[str], kind: Any, *, needed: bool) -> type[Asked]:
+def made_of(
+    name: str, says: str, keys: Iterable[str], kind: Any, meaning: str, *, needed: bool
+) -> type[Asked]:
     """Return a model with one field for each word of a table."""
-    default = ... if needed else None
+    default = Field(description=meaning) if needed else Field(None, description=meaning)
     fields: dict[str, Any] = dict.fromkeys(keys, (kind if needed else kind | None, default))
     return create_model(name, __base__=AsWritten, __doc__=says, **fields)
 
@@ -187,9 +188,15 @@ def given_in(part: Asked) -> set[str]:
     return part.model_fields_set
 
 
-WallsAsked = made_of("WallsAsked", "All four walls.", SIDES, WallsOfSide, needed=True)
+OF_SIDE = "Its kind, or kind, place and size of one opening or of several."
+WallsAsked = made_of("WallsAsked", "All four walls.", SIDES, WallsOfSide, OF_SIDE, needed=True)
 MaterialAsked = made_of(
-    "MaterialAsked", "What parts are made of.", MATERIAL_PARTS, String, needed=False
+    "MaterialAsked",
+    "What parts are made of.",
+    MATERIAL_PARTS,
+    String,
+    "Its material.",
+    needed=False,
 )
 
 
@@ -197,14 +204,14 @@ class WidthAndHeight(Asked):
     """Width and height of an opening; `full` is as high as the room."""
 
     width: Length
-    height: Length | Literal["full"]
+    height: Length | Literal["full"] = Field(description="A length, or `full`.")
 
 
 class FlightAsked(Asked):
     """A run of steps in a custom stair."""
 
     flight: Bare = Field(description="How many steps.")
-    width: Length | None = None
+    width: Length | None = Field(None, description="Its width; the stair's when missing.")
     along: (
         Annotated[str, Field(pattern=rf"^{_NAME}\.({_SIDE})$", max_length=LONGEST_NAME)] | None
     ) = Field(None, description="The wall it runs along: `Hall.left`.")
@@ -213,9 +220,9 @@ class FlightAsked(Asked):
 class TurnAsked(Asked):
     """A turn in a custom stair: on a landing, or with winders."""
 
-    turn: Hand
-    landing: SizeAsked | None = None
-    winders: Bare | None = None
+    turn: Hand = Field(description="To which hand it turns.")
+    landing: SizeAsked | None = Field(None, description="The landing on which it turns.")
+    winders: Bare | None = Field(None, description="How many winders, where there is no landing.")
     angle: Bare | None = Field(None, description="In degrees.")
 
     @model_validator(mode="after")
@@ -228,20 +235,20 @@ class TurnAsked(Asked):
 class ShapeAsked(Asked):
     """The shape of a stair."""
 
-    kind: Annotated[str, OneOf(STAIR_SHAPES)]
+    kind: Annotated[str, OneOf(STAIR_SHAPES)] = Field(description="What it looks like from above.")
     toward: Side | None = Field(None, description="Where a straight stair climbs to.")
     entry: Side | None = Field(None, description="The side from which other shapes are entered.")
-    turn: Hand | None = None
+    turn: Hand | None = Field(None, description="To which hand L, U and winder stairs turn.")
     runs: list[Bare] | None = Field(
         None, min_length=1, max_length=MOST_ENTRIES, description="Steps of each run."
     )
-    landing: SizeAsked | None = None
+    landing: SizeAsked | None = Field(None, description="The landing between two runs.")
     rotation: Annotated[str, OneOf(ROTATIONS)] | None = Field(None, description="Of a spiral.")
-    inner_radius: Length | None = None
-    outer_radius: Length | None = None
+    inner_radius: Length | None = Field(None, description="Of a spiral.")
+    outer_radius: Length | None = Field(None, description="Of a spiral.")
     arc: Bare | None = Field(None, description="Of a curved stair, in degrees.")
-    radius: Length | None = None
-    winders: Bare | None = None
+    radius: Length | None = Field(None, description="Of a curved stair.")
+    winders: Bare | None = Field(None, description="How many winders a winder stair has.")
     segments: list[FlightAsked | TurnAsked] | None = Field(
         None, min_length=1, max_length=MOST_ENTRIES, description="Of a custom stair."
     )

@@ -33,7 +33,9 @@ class NewRoom(Asked):
 
     name: Name = Field(description="A name that no room bears yet.")
     size: SizeAsked | Name = Field(description="Width and height, or the name of a define.")
-    walls: fields.WallsAsked  # type: ignore[valid-type]  # made from the table of sides
+    walls: fields.WallsAsked = Field(  # type: ignore[valid-type]  # made from the table of sides
+        description="All four."
+    )
     position: PositionAsked | None = Field(
         None, description="Where it stands; position or relativePosition is needed."
     )
@@ -43,9 +45,9 @@ class NewRoom(Asked):
     label: String | None = Field(None, description="What is written into it.")
     floor: Name | None = Field(None, description="The floor; the first one when missing.")
     parent: Target | None = Field(None, description="The room of which it becomes a sub-room.")
-    height: Length | None = None
-    elevation: SignedLength | None = None
-    style: Name | None = None
+    height: Length | None = Field(None, description="How high it is.")
+    elevation: SignedLength | None = Field(None, description="How far above its floor it lies.")
+    style: Name | None = Field(None, description="A style of the plan.")
 
 
 class AddRoom(Asked):
@@ -60,7 +62,7 @@ class RemoveRoom(Asked):
 
     action: Literal["remove_room"]
     target: Target
-    params: Nothing | None = None
+    params: Nothing | None = Field(None, description="Nothing more is asked.")
 
 
 class ResizeRoom(Asked):
@@ -74,9 +76,11 @@ class ResizeRoom(Asked):
 class NewPlace(Asked):
     """x and y, or relativePosition."""
 
-    x: Length | None = None
-    y: Length | None = None
-    relative_position: RelativeAsked | None = None
+    x: Length | None = Field(None, description="From the left; a sub-room counts from its room.")
+    y: Length | None = Field(None, description="From the top; a sub-room counts from its room.")
+    relative_position: RelativeAsked | None = Field(
+        None, description="Beside which room it stands, in the place of x and y."
+    )
 
     @model_validator(mode="after")
     def _is_one_place(self) -> "NewPlace":
@@ -97,7 +101,7 @@ class MoveRoom(Asked):
 class NewName(Asked):
     """Another name."""
 
-    new_name: Name
+    new_name: Name = Field(description="A name that none of its kind bears yet.")
 
 
 class RenameRoom(Asked):
@@ -108,7 +112,9 @@ class RenameRoom(Asked):
     params: NewName
 
 
-SomeWalls = fields.made_of("SomeWalls", "The walls that change.", SIDES, WallsOfSide, needed=False)
+SomeWalls = fields.made_of(
+    "SomeWalls", "The walls that change.", SIDES, WallsOfSide, fields.OF_SIDE, needed=False
+)
 
 
 class UpdateWalls(Asked):
@@ -122,7 +128,7 @@ class UpdateWalls(Asked):
 class NewLabel(Asked):
     """A label."""
 
-    label: String
+    label: String = Field(description="What is written into it.")
 
 
 class AddLabel(Asked):
@@ -138,13 +144,13 @@ class RemoveLabel(Asked):
 
     action: Literal["remove_label"]
     target: Target
-    params: Nothing | None = None
+    params: Nothing | None = Field(None, description="Nothing more is asked.")
 
 
 class StyleOf(Asked):
     """The style; null takes it away."""
 
-    style: Name | None
+    style: Name | None = Field(description="A style of the plan, or null.")
 
 
 class SetStyle(Asked):
@@ -158,7 +164,7 @@ class SetStyle(Asked):
 class HeightOf(Asked):
     """The height; null takes it away."""
 
-    height: Length | None
+    height: Length | None = Field(description="A length, or null.")
 
 
 class SetHeight(Asked):
@@ -172,7 +178,7 @@ class SetHeight(Asked):
 class ElevationOf(Asked):
     """The elevation above the floor, negative below it; null takes it away."""
 
-    elevation: SignedLength | None
+    elevation: SignedLength | None = Field(description="A length that may be negative, or null.")
 
 
 class SetElevation(Asked):
@@ -201,7 +207,7 @@ class ConvertToRelative(Asked):
     """Write the rooms of the anchor's floor relative to each other. No room moves."""
 
     action: Literal["convert_to_relative"]
-    target: Target | None = None
+    target: Target | None = Field(None, description="Not needed; it comes back in changes.")
     params: ToRelative
 
 
@@ -218,5 +224,5 @@ class ConvertToAbsolute(Asked):
     """Write rooms that stand beside others by their positions. No room moves."""
 
     action: Literal["convert_to_absolute"]
-    target: Target | None = None
-    params: ToAbsolute | None = None
+    target: Target | None = Field(None, description="Not needed; it comes back in changes.")
+    params: ToAbsolute | None = Field(None, description="What is converted; all when missing.")
