@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
+from noetl_mcp.bim.floorplan.misfits import Misfit, misfits
 from noetl_mcp.bim.floorplan.one_of import OneOf
 from noetl_mcp.bim.floorplan.words import AREA_UNITS, THEMES, UNITS
 from noetl_mcp.diagnostics import closest
@@ -14,6 +15,7 @@ LONGEST_TEXT = 2_000_000
 MOST_OPERATIONS = 1_000
 WIDEST = 8_000
 _MOST_TOLD = 12
+_LONGEST_PLACE = 200
 
 Arguments = TypeVar("Arguments", bound="PlanArguments")
 AreaUnit = Annotated[str, OneOf(AREA_UNITS)]
@@ -101,23 +103,22 @@ class ExportArguments(PlanArguments):
 
 def checked(kind: type[Arguments], given: Mapping[str, Any] | None) -> Arguments:
     """Return the arguments as the model; raise WrongArguments with all that is wrong."""
+    said = dict(given or {})
     try:
-        return kind.model_validate(dict(given or {}))
-    except ValidationError as wrong:
-        told = wrong.errors(include_url=False, include_context=False, include_input=False)
-        says = [_said(kind, one["loc"], one["type"], one["msg"]) for one in told[:_MOST_TOLD]]
-        if len(told) > _MOST_TOLD:
-            says.append(f"and {len(told) - _MOST_TOLD} more")
+        return kind.model_validate(said)
+    except ValidationError as refused:
+        wrong = misfits(refused, said)
+        says = [_said(kind, one) for one in wrong[:_MOST_TOLD]]
+        if len(wrong) > _MOST_TOLD:
+            says.append(f"and {len(wrong) - _MOST_TOLD} more")
         raise WrongArguments("; ".join(says)) from None
 
 
-def _said(kind: type[BaseModel], place: tuple[int | str, ...], problem: str, message: str) -> str:
-    where = ".".join(str(part) for part in place)
-    if problem == "extra_forbidden" and len(place) == 1:
-        names = [field.alias or name for name, field in kind.model_fields.items()]
-        near = closest(where, names)
-        more = f"; did you mean '{near}'?" if near else f"; there are {', '.join(names)}"
-        return f"there is no argument '{where}'{more}"
-    if problem == "missing":
-        return f"'{where}' is missing"
-    return f"'{where}': {message[:1].lower()}{message[1:]}"
+def _said(kind: type[BaseModel], one: Misfit) -> str:
+    where = one.place.removeprefix(".")[:_LONGEST_PLACE]
+    names = [field.alias or name for name, field in kind.model_fields.items()]
+    if len(one.path) > 1 or where in names or one.path[0] in kind.model_fields:
+        return f"'{where}': {one.says}"
+    near = closest(where, names)
+    more = f"; did you mean '{near}'?" if near else f"; there are {', '.join(names)}"
+    return f"there is no argument '{where}'{more}"
