@@ -7,7 +7,7 @@ from functools import cache
 READABLE = 4.5
 VISIBLE = 3.0
 _HEX = re.compile(r"#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\Z")
-_BLACK, _WHITE = "#111111", "#ffffff"
+_BLACK, _WHITE = "#000000", "#ffffff"
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,22 +130,27 @@ def _things(floor: FloorShapes, writing: Writing) -> dict[int, list[Box]]:
     rooms = {room.name: room for room in floor.rooms}
     for room in floor.rooms:
         for inner in room.rooms:
-            x, y, width, height = inner.box
-            wide = Box(x - half, y - half, width + 2 * half, height + 2 * half)
-            found.setdefault(id(room), []).append(writing.kept_clear(wide))
+            found.setdefault(id(room), []).append(writing.kept_clear(_grown(inner.box, half)))
     for door in floor.doors:
         swept = rooms.get(door.room) if door.room else None
-        if swept is not None and door.sign.swept is not None:
-            found.setdefault(id(swept), []).append(writing.kept_clear(door.sign.swept))
+        if swept is not None:
+            found.setdefault(id(swept), []).extend(map(writing.kept_clear, door.sign.swept))
     for one, other in floor.overlaps:
-        found.setdefault(id(one), []).append(writing.kept_clear(other.box))
-        found.setdefault(id(other), []).append(writing.kept_clear(one.box))
+        both = _common(one.box, other.box, 0.0)
+        taken = _grown(both, half)
+        for room in (one, other):
+            if both.width < room.box.width or both.height < room.box.height:
+                found.setdefault(id(room), []).append(writing.kept_clear(taken))
     others = [lines.box for _, lines in floor.stairs] + [lift.box for lift in floor.lifts]
     for box in others:
         for room in floor.rooms:
             if _touch(box, room.box):
                 found.setdefault(id(room), []).append(writing.kept_clear(box))
     return found
+
+
+def _grown(box: Box, by: float) -> Box:
+    return Box(box.x - by, box.y - by, box.width + 2 * by, box.height + 2 * by)
 
 
 def _touch(one: Box, other: Box) -> bool:
@@ -239,6 +244,7 @@ def _home(box: Box, rooms: Sequence[PlacedRoom]) -> PlacedRoom | None:
 
 
 def _common(one: Box, other: Box, inset: float) -> Box:
+    """The ground of the one in the other, kept off the other's edge."""
     left, top = max(one.x, other.x + inset), max(one.y, other.y + inset)
     right = min(one.right, other.right - inset)
     bottom = min(one.bottom, other.bottom - inset)

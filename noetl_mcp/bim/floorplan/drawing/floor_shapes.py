@@ -78,7 +78,7 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
     ]
     reach += [lines.box for _, lines in stairs]
     reach += [lift.box for lift in lifts]
-    reach += [door.sign.swept for door in doors if door.sign.swept is not None]
+    reach += [swept for door in doors for swept in door.sign.swept]
     around = bounds(reach)
     if around is not None:
         refuse_absurd(floor, around, building.habits.unit)

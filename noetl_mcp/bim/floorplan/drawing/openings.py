@@ -13,6 +13,7 @@ from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Point, Stroke
 
 _TWO_LEAVES = 1.5
 _A_PANEL = 2.3
+_SHORT = 0.72
 
 
 class DoorSign(NamedTuple):
@@ -25,7 +26,7 @@ class DoorSign(NamedTuple):
     swings: tuple[Arc, ...]
     above: tuple[Stroke, ...]
     sill: Stroke
-    swept: Box | None
+    swept: tuple[Box, ...]
 
 
 def at(wall: Wall, along: float, across: float) -> Point:
@@ -53,18 +54,29 @@ def door_sign(wall: Wall, opening: Opening, usual: float) -> DoorSign:
     else:
         sides = [(first, last) if opening.hinge != "end" else (last, first)]
     leaves, swings = [], []
+    swept: list[Box] = []
     for hinge, jamb in sides:
         reach = abs(jamb - hinge)
         foot, tip = at(wall, hinge, across), at(wall, hinge, across + into * reach)
         leaves.append(Stroke((foot, tip)))
         clockwise = ((jamb > hinge) == (into < 0)) == wall.horizontal
         swings.append(Arc(foot, reach, tip, at(wall, jamb, across), clockwise))
-    deep = (last - first) / len(sides)
-    low = wall.at + (across if into > 0 else across - deep)
-    swept = Box(first, low, last - first, deep)
-    if not wall.horizontal:
-        swept = Box(low, first, deep, last - first)
-    return DoorSign(tuple(leaves), tuple(swings), (), sill, swept)
+        swept += _quarter(foot, reach, *_quadrant(wall, jamb > hinge, into))
+    return DoorSign(tuple(leaves), tuple(swings), (), sill, tuple(swept))
+
+
+def _quadrant(wall: Wall, onward: bool, into: int) -> tuple[int, int]:
+    along = 1 if onward else -1
+    return (along, into) if wall.horizontal else (into, along)
+
+
+def _quarter(center: Point, radius: float, right: int, down: int) -> tuple[Box, Box]:
+    """Two boxes that just cover a quarter of a circle; the corner beyond it stays free."""
+    (x, y), short = center, radius * _SHORT
+    return (
+        Box(x if right > 0 else x - radius, y if down > 0 else y - short, radius, short),
+        Box(x if right > 0 else x - short, y if down > 0 else y - radius, short, radius),
+    )
 
 
 def _panel(wall: Wall, opening: Opening, sill: Stroke, far: float) -> DoorSign:
@@ -74,7 +86,7 @@ def _panel(wall: Wall, opening: Opening, sill: Stroke, far: float) -> DoorSign:
     leaf = Stroke((*panel, at(wall, first, thin)), closed=True)
     near = face(wall, opening.into or 1)
     above = (at(wall, first, near), at(wall, first, far), at(wall, last, far), at(wall, last, near))
-    return DoorSign((leaf,), (), (Stroke(above),), sill, None)
+    return DoorSign((leaf,), (), (Stroke(above),), sill, ())
 
 
 def window_lines(wall: Wall, opening: Opening, panes: int, fine: bool) -> list[Stroke]:

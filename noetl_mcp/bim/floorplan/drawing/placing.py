@@ -16,7 +16,7 @@ from noetl_mcp.bim.floorplan.drawing.edges import Run
 from noetl_mcp.bim.floorplan.drawing.network import Opening
 
 PASSAGES = ("door", "double-door", "opening")
-_LEAST = 0.25
+_LEAST = 1e-6
 _end = operator.attrgetter("end")
 
 Span = tuple[float, float]
@@ -73,7 +73,7 @@ class Line:
             spans = self._spans(wish)
             around = self._without_joints(spans)
             best = _nearest(around, wish) or _nearest(spans, wish)
-            best = best or _widest(spans, wish, self.half)
+            best = best or _widest(spans, self.half)
         if best is None:
             return False
         start, end = best
@@ -184,8 +184,8 @@ def _nearest(spans: list[Span], wish: Wish) -> Span | None:
     return best
 
 
-def _widest(spans: list[Span], wish: Wish, half: float) -> Span | None:
+def _widest(spans: list[Span], half: float) -> Span | None:
     best = max(spans, key=lambda span: span[1] - span[0], default=None)
-    if best is None or best[1] - best[0] < max(_LEAST * wish.width, half / 2):
+    if best is None or best[1] - best[0] < max(2 * half, _LEAST):
         return None
     return best

@@ -282,7 +282,7 @@ def _laid(walk: _Walk, stair: PlacedStair, quarters: int) -> StairLines:
         return tuple((x + dx, y + dy) for x, y in map(turned, line))
 
     treads = [moved(line) for line in walk.steps]
-    break_at = min(len(treads) - 1, max(1, round(len(treads) * _CUT_AT)))
+    break_at = _break(treads, stair.tread)
     return StairLines(
         tuple(map(moved, walk.outlines)),
         tuple(treads[:break_at]),
@@ -292,6 +292,18 @@ def _laid(walk: _Walk, stair: PlacedStair, quarters: int) -> StairLines:
         Box(stair.x, stair.y, width, height),
         stair.width,
     )
+
+
+def _break(treads: Sequence[Line], tread: float) -> int:
+    """The step at which a plan is cut: one in the midst of a flight, not beside a landing."""
+    wished = min(len(treads) - 1, max(1, round(len(treads) * _CUT_AT)))
+    good = [
+        at
+        for at in range(1, len(treads))
+        if 1e-9 < math.dist(treads[at - 1][0], treads[at][0]) < tread * 1.01
+        and 1e-9 < math.dist(treads[at - 1][1], treads[at][1]) < tread * 1.01
+    ]
+    return min(good, key=lambda at: abs(at - wished), default=wished)
 
 
 def _cut(treads: Sequence[Line], at: int) -> Line:
