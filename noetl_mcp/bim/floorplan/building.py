@@ -59,8 +59,7 @@ class Habits:
     stair_code: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedRoom:
+class PlacedRoom(NamedTuple):
     """A room where it stands; `rooms` are its sub-rooms. Rooms without a place are not there."""
 
     room: tree.Room

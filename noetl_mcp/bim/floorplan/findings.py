@@ -2,9 +2,9 @@
 
 import bisect
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 
@@ -32,8 +32,7 @@ class Lines:
         return line + 1, len(before) + wide + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One error or warning.
 
     `type` is one of the kinds that the tools promise: parse, connection, wall_type, overlap,
@@ -50,7 +49,7 @@ class Finding:
     room: str | None = None
     rooms: tuple[str, ...] = ()
     variable: str | None = None
-    expected: tuple[str, ...] = field(default=())
+    expected: tuple[str, ...] = ()
 
     def as_json(self, lines: Lines) -> dict[str, Any]:
         """Return it as the tools answer it; what it does not have is left out."""

@@ -34,16 +34,9 @@ class Rule:
         **words: Any,
     ) -> Finding:
         """Return it as found at a place; `about` is the room that the answer names."""
+        message = self.message.format_map(words)
         return Finding(
-            severity=self.severity,
-            type=self.type,
-            message=self.message.format(**words),
-            code=self.code,
-            start=start,
-            end=end,
-            room=about,
-            rooms=about_all,
-            variable=variable,
+            self.severity, self.type, message, self.code, start, end, about, about_all, variable
         )
 
 

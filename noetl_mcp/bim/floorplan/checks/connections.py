@@ -179,33 +179,34 @@ def wall_kinds(subject: Subject) -> Iterator[Finding]:
             continue
         if not special.intersection(end.room.text for end in walls_of(connection)):
             continue
-        kinds = []
-        for end, written in zip(walls_of(connection), (ends.first, ends.second), strict=True):
-            kind = _kind(written, end.side)
-            kinds.append(kind)
-            if kind is not None and kind != "solid":
-                yield NOT_SOLID.found(
-                    end.start, end.end, room=end.room.text, side=end.side, kind=kind
-                )
-        if None not in kinds and kinds[0] != kinds[1]:
-            first, second = walls_of(connection)
+        first, second = walls_of(connection)
+        kind, other = _kind(subject, ends.first, first), _kind(subject, ends.second, second)
+        if kind not in (None, "solid"):
+            yield _not_solid(first, kind)
+        if other not in (None, "solid"):
+            yield _not_solid(second, other)
+        if kind is not None and other is not None and kind != other:
             yield KINDS_DIFFER.found(
                 first.start,
                 second.end,
                 first=first.room.text,
                 side=first.side,
-                kind=kinds[0],
+                kind=kind,
                 second=second.room.text,
                 other_side=second.side,
-                other=kinds[1],
+                other=other,
             )
 
 
-def _kind(written: Written | None, side: str | None) -> str | None:
+def _not_solid(end: tree.WallOf, kind: str | None) -> Finding:
+    return NOT_SOLID.found(end.start, end.end, room=end.room.text, side=end.side, kind=kind)
+
+
+def _kind(subject: Subject, written: Written | None, end: tree.WallOf) -> str | None:
     """Return the kind of a wall, None where the room does not list it."""
-    if written is None or side is None:
+    if written is None or end.side is None:
         return None
-    return next((wall.kind for wall in written.room.walls if wall.side == side), None)
+    return subject.kinds[written.room.start].get(end.side)
 
 
 def rooms(subject: Subject) -> Iterator[Finding]:

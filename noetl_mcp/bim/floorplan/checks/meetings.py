@@ -2,7 +2,6 @@
 
 import bisect
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan.building import Box
@@ -55,11 +54,13 @@ def _facing(
             if column is None:
                 continue
             place = bisect.bisect_right(column, (start - longest[key],))
-            for other_start, other_end, other_at, other in islice(column, place, None):
+            while place < len(column):
+                other_start, other_end, other_at, other = column[place]
                 if other_start >= end:
                     break
                 if other_end > start and -NEAR < other_at - at < NEAR and other != index:
                     found.append((index, other))
+                place += 1
     return found
 
 

@@ -102,6 +102,14 @@ class Subject:
         """The rooms and sub-rooms with a place, of each floor."""
         return [tuple(floor.every_room()) for floor in self.building.floors]
 
+    @cached_property
+    def kinds(self) -> Mapping[int, Mapping[str, str]]:
+        """The kinds of the listed walls of each room; of one that is listed twice the first."""
+        return {
+            written.room.start: {wall.side: wall.kind for wall in reversed(written.room.walls)}
+            for written in self.rooms
+        }
+
     def place_of(self, written: Written | None) -> PlacedRoom | None:
         """Return a room where it stands, None where it has no place."""
         return None if written is None else self.placed.get(written.room.start)

@@ -58,7 +58,7 @@ def neighbours(subject: Subject) -> Iterator[Finding]:
         heights = [subject.height_metres(room.room) for room in rooms]
         if len(set(heights)) < 2 and _are_solid(rooms):
             continue
-        kinds = [{wall.side: wall.kind for wall in reversed(room.room.walls)} for room in rooms]
+        kinds = [subject.kinds[room.room.start] for room in rooms]
         for first, second, rank in subject.meetings[level]:
             side = SIDES[rank]
             kind = kinds[first].get(side, "solid")
