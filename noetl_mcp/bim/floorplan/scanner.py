@@ -4,13 +4,14 @@ A sign that the language does not have is cut out alone; whoever meets it says w
 One expression does the work, twice, and both runs are linear in any text: what was read is never
 read again, and strings and comments that never end take the rest with them at once.
 
-Two things that fill most of a plan are cut out as one sign each: a list of walls that says nothing
-but their kinds, `[top: solid, left: door]`, and two plain numbers, `(10 x 12)` or `(0, 4)`. Lists
-and pairs with anything else in them, comments too, come sign by sign.
+What fills most of a plan is cut out as one sign each: a list of walls that says nothing but their
+kinds, `[top: solid, left: door]`; two plain numbers, `(10 x 12)` or `(0, 4)`; all of a plain room
+behind `room `, all of a plain connection behind `connect `. Whatever has anything else in it, a
+comment too, comes sign by sign.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import accumulate, chain, repeat
 from typing import NamedTuple
@@ -26,6 +27,7 @@ AHEAD = 6
 _PLAIN = r"[0-9]{1,9}+(?:\.[0-9]{1,9}+)?+"
 # What stands within the large signs: no comments, which nearly nobody writes there.
 _BLANK = r"[ \t\n\r]*+"
+_SOME = r"[ \t\n\r]++"
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 
 
@@ -40,12 +42,14 @@ class Tokens(NamedTuple):
 
 
 class Scanner(NamedTuple):
-    """The expressions: one gives the signs, one how far each reaches, two look into large signs."""
+    """The expressions: one gives the signs, one how far each reaches, the others look into them."""
 
     signs: re.Pattern[str]
     spans: re.Pattern[str]
     entry: re.Pattern[str]
     pair: re.Pattern[str]
+    room: re.Pattern[str]
+    connection: re.Pattern[str]
 
     def scanned(self, text: str, start: int = 0, stop: int | None = None) -> Tokens:
         """Return all signs between two offsets."""
@@ -67,14 +71,14 @@ def scanner_of(words: Words) -> Scanner:
     (`topmost` is a name), hence the look ahead for a hyphen before a word is taken for a whole one.
     """
     hyphened = sorted((word for word in words.keywords if "-" in word), key=len, reverse=True)
-    side, kind = _any(words.sides), _any(words.wall_kinds)
-    entry = rf"(?:{side}){_BLANK}:{_BLANK}(?:{kind}){_BLANK}"
-    cross = r"x(?![A-Za-z0-9_])"
+    plain = _plain(words)
     sign = "|".join(
         (
-            rf"\[{_BLANK}{entry}(?:,{_BLANK}{entry})*+\]",
-            rf"\({_BLANK}{_PLAIN}{_BLANK}(?:,|{cross}){_BLANK}{_PLAIN}{_BLANK}\)",
+            plain["list"],
+            plain["pair"],
             r"[][(),:{]",
+            rf"(?<=room ){plain['room']}",
+            rf"(?<=connect ){plain['connection']}",
             rf"{_NAME}(?!-)",
             r"[0-9]++(?:\.[0-9]++)?+",
             *map(re.escape, hyphened),
@@ -88,11 +92,45 @@ def scanner_of(words: Words) -> Scanner:
         )
     )
     return Scanner(
-        re.compile(rf"{_GAP}({sign})"),
-        re.compile(rf"{_GAP}(?:{sign})"),
-        re.compile(rf"({side}){_BLANK}:{_BLANK}({kind})"),
-        re.compile(rf"\({_BLANK}({_PLAIN}){_BLANK}([,x]){_BLANK}({_PLAIN})"),
+        re.compile(rf"{_GAP}({_ungrouped(sign)})"),
+        re.compile(rf"{_GAP}(?:{_ungrouped(sign)})"),
+        re.compile(plain["entry"]),
+        re.compile(plain["pair"]),
+        re.compile(plain["room"]),
+        re.compile(plain["connection"]),
     )
+
+
+def _plain(words: Words) -> Mapping[str, str]:
+    """Return the expressions of what is cut out as one sign, with groups for their parts."""
+    side, number = _any(words.sides), f"({_PLAIN})"
+    taken = rf"(?:{_any(words.clauses)})(?![A-Za-z0-9_])"
+    name = rf"(?!{taken})({_NAME})"
+    entry = rf"({side}){_BLANK}:{_BLANK}({_any(words.wall_kinds)})"
+    bare = rf"{_ungrouped(entry)}{_BLANK}"
+    entries = rf"\[{_BLANK}{bare}(?:,{_BLANK}{bare})*+\]"
+    cross = r"x(?![A-Za-z0-9_])"
+    of_two = rf"\({_BLANK}{number}{_BLANK}%s{_BLANK}{number}{_BLANK}\)"
+    gap, align = rf"{_SOME}gap{_SOME}{number}", rf"{_SOME}align{_SOME}({_any(words.alignments)})"
+    string = r"(\"[^\"]*+\"|'[^']*+')"
+    relation = rf"({_any(words.directions)}){_SOME}{name}(?:{gap})?+(?:{align})?+"
+    wall = rf"((?!(?!outside){taken})({_NAME})(?:\.({side}))?+)"
+    return {
+        "entry": entry,
+        "list": entries,
+        "pair": of_two % rf"(,|{cross})",
+        "room": rf"{name}(?:{_SOME}(at{_BLANK}{of_two % ','}))?+"
+        rf"{_SOME}(size{_BLANK}{of_two % cross}){_SOME}(walls{_BLANK}({entries}))"
+        rf"(?:{_SOME}({relation}))?+(?:{_SOME}(label{_BLANK}{string}))?+"
+        rf"(?={_BLANK}(?:(?:room|sub-room|stair|lift){_SOME}|[\]}}]))",
+        "connection": rf"{wall}{_SOME}to{_SOME}{wall}{_SOME}({_any(words.connection_kinds)})"
+        rf"(?:{_SOME}at{_SOME}{number}%)?+(?={_BLANK}(?:(?:connect|vertical|floor){_SOME}|\Z))",
+    }
+
+
+def _ungrouped(expression: str) -> str:
+    """Return an expression whose groups keep nothing."""
+    return re.sub(r"(?<!\\)\((?!\?)", "(?:", expression)
 
 
 def _any(words: Iterable[str]) -> str:
@@ -119,3 +157,8 @@ def is_string(sign: str) -> bool:
 def is_number(sign: str) -> bool:
     """Say whether a sign is a number; only numbers begin with a digit."""
     return "0" <= sign < ":"
+
+
+def is_whole(sign: str) -> bool:
+    """Say whether a sign is a whole plain room or connection; no other has spaces but strings."""
+    return sign[:1].isidentifier() and len(sign.split(maxsplit=1)) == 2

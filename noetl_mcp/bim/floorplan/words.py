@@ -146,10 +146,11 @@ class Words:
         Words that begin a clause cannot, nor can words with a hyphen; `door` and `left` can, since
         where a name stands nothing else may stand.
         """
-        return text.isidentifier() and text.isascii() and text not in self._clauses
+        return text.isidentifier() and text.isascii() and text not in self.clauses
 
     @cached_property
-    def _clauses(self) -> frozenset[str]:
+    def clauses(self) -> frozenset[str]:
+        """What begins a clause and can be no name."""
         return frozenset(self.structure)
 
     @cached_property

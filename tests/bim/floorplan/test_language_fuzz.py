@@ -1,5 +1,6 @@
 """Whatever stands in a text, reading it ends well, and every place is inside and in order."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -107,6 +108,55 @@ def test_any_change_of_a_plan_is_read(at: int, cut: int, put: str, second: int, 
 @given(st.text(alphabet="ab:- #'\"|>\n\r \t1.{}config:theme", max_size=80))
 def test_any_frontmatter_is_read(text: str) -> None:
     check(f"---\n{text}\n---\nfloorplan")
+
+
+BLANKS = st.sampled_from([" ", "  ", "\n", "\r\n  ", "\t"])
+NUMBERS = st.sampled_from(["0", "1", "12.50", "007", "123456789", "1234567890", "1.5ft", "2."])
+NAMES = st.sampled_from(["A", "room_1", "_x", "sized", "at", "size", "outside", "door", "left"])
+PIECES = {
+    "at": "at ({n},{b}{n})",
+    "size": "size{b}({n} x {n})",
+    "walls": "walls [top:{b}solid , left: door]",
+    "relation": "right-of{b}{name} gap {n} align top",
+    "beside": "below {name}",
+    "label": 'label{b}"a [ ] floor B"',
+    "word": "label{b}'it\\'",
+    "style": "style {name}",
+    "comment": "# a\n",
+}
+ROOMS = st.tuples(
+    st.sampled_from(["room", "sub-room"]),
+    st.one_of(
+        st.just(["at", "size", "walls"]),
+        st.just(["size", "walls", "relation", "label"]),
+        st.lists(st.sampled_from(list(PIECES)), max_size=5),
+    ),
+)
+ENDS = ["door", "opening", "double-door{b}at{b}{n}%", "door at 5% swing: left", "window", ""]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data())
+def test_plain_rooms_and_connections_are_read_as_all_others_are(data: st.DataObject) -> None:
+    def written(piece: str) -> str:
+        while match := re.search(r"\{(b|n|name)\}", piece):
+            drawn = data.draw({"b": BLANKS, "n": NUMBERS, "name": NAMES}[match[1]])
+            piece = piece[: match.start()] + drawn + piece[match.end() :]
+        return piece
+
+    rooms = [
+        written(f"{kind} {{name}}{{b}}" + "{b}".join(PIECES[name] for name in names))
+        for kind, names in data.draw(st.lists(ROOMS, max_size=3))
+    ]
+    ends = data.draw(st.lists(st.sampled_from(ENDS), max_size=3))
+    joined = [written(f"connect {{name}}.top{{b}}to {{name}} {end}") for end in ends]
+    text = f"floorplan floor f {{ {' '.join(rooms)} }} {' '.join(joined)}"
+    slow = re.sub(r"(?<=room|nect) ", "\t", text)
+
+    quick, careful = check(text), check(slow)
+
+    assert quick.plan._replace(text="") == careful.plan._replace(text="")
+    assert [one.start for one in quick.errors] == [one.start for one in careful.errors]
 
 
 def test_the_text_of_every_room_stair_and_connection_reads_to_the_same_again() -> None:

@@ -2,6 +2,8 @@
 
 from noetl_mcp.bim.floorplan.reading import values
 from noetl_mcp.bim.floorplan.reading.cursor import BEGINNINGS, Clauses, Cursor, clauses
+from noetl_mcp.bim.floorplan.reading.plain import plain_connection
+from noetl_mcp.bim.floorplan.scanner import is_whole
 from noetl_mcp.bim.floorplan.tree import Connection, Element, Name, Vertical
 from noetl_mcp.bim.floorplan.words import Words
 
@@ -46,6 +48,8 @@ def connection(c: Cursor) -> Connection:
     """Read `connect A.right to B.left door at 50% opens into A swing: left`."""
     start = c.start
     c.i += 1
+    if is_whole(c.texts[c.i]):
+        return plain_connection(c, start)
     first = values.wall_of(c)
     c.take("to")
     second = values.wall_of(c)

@@ -13,7 +13,9 @@ from noetl_mcp.bim.floorplan.reading.cursor import (
     clauses,
     require,
 )
+from noetl_mcp.bim.floorplan.reading.plain import plain_room, plain_walls
 from noetl_mcp.bim.floorplan.reading.stairs import stair
+from noetl_mcp.bim.floorplan.scanner import is_whole
 from noetl_mcp.bim.floorplan.tree import Floor, Lift, Room, Stair, Wall
 from noetl_mcp.bim.floorplan.words import Words
 
@@ -28,7 +30,9 @@ def walls(c: Cursor) -> tuple[tuple[Wall, ...], int, int]:
     c.i += 1
     sign = c.texts[c.i]
     if len(sign) > 1 and sign[0] == "[":
-        return _plain_walls(c, sign), start, c.end
+        found_walls = plain_walls(c, sign, c.start)
+        c.i += 1
+        return found_walls, start, c.end
     c.take("[")
     found: list[Wall] = []
     while True:
@@ -44,26 +48,6 @@ def walls(c: Cursor) -> tuple[tuple[Wall, ...], int, int]:
                 c.passes("]")
                 break
     return tuple(found), start, c.end
-
-
-def _plain_walls(c: Cursor, sign: str) -> tuple[Wall, ...]:
-    """Look into a list that is one sign; most rooms of a plan have one of few lists."""
-    entries = c.plain.get(sign)
-    if entries is None:
-        entries = c.plain[sign] = tuple(
-            (entry[1], entry[2], entry.start(1), entry.end(2), entry.start(2))
-            for entry in c.scanner.entry.finditer(sign)
-        )
-    begin = c.ends[c.i] - len(sign)
-    c.i += 1
-    return tuple(
-        [
-            Wall(
-                side, kind, None, False, None, None, begin + at, begin + to, begin + on, begin + to
-            )
-            for side, kind, at, to, on in entries
-        ]
-    )
 
 
 def _wall(c: Cursor) -> Wall:
@@ -180,6 +164,8 @@ def room(c: Cursor) -> Room | None:
     start = c.start
     sub = c.texts[c.i] == "sub-room"
     c.i += 1
+    if is_whole(c.texts[c.i]):
+        return plain_room(c, start, sub)
     name = c.name("a name for the room")
     got = clauses(c, c.grammar["room"], FOLLOWS, "a room")
     require(c, got, _ROOM_NEEDS, "a room")
