@@ -162,6 +162,7 @@ def test_a_comment_with_a_brace_ends_no_floor() -> None:
             "  stair S at (0,0) shape straight toward top rise 10\n}",
             f"{WALLS}\n  room Kitchen at ",
         ),
+        ("floor f {\nlift L at (0,0) size (5 x 5)\n}", "floor f {\nroom Kitchen at "),
     ],
 )
 def test_a_room_finds_its_place_on_any_floor(text: str, wanted: str) -> None:
@@ -182,14 +183,14 @@ def test_a_floor_may_be_chosen() -> None:
 
 
 def test_moving_keeps_the_way_in_which_numbers_are_written() -> None:
-    text = OFFICE.replace("(0,0)", "(0ft,  0ft)")
+    text = OFFICE.replace("(0,0)", "(0 ft,  0ft)")
 
     answer = modify(
         text, [{"action": "move_room", "target": "Office", "params": {"x": 7.5, "y": 3}}]
     )
 
-    assert "at (7.5ft,  3ft) size" in answer["dsl"]
-    assert answer["changes"][0]["message"] == "Moved to (7.5ft, 3ft)"
+    assert "at (7.5 ft,  3ft) size" in answer["dsl"]
+    assert answer["changes"][0]["message"] == "Moved to (7.5, 3)"
 
 
 def test_a_room_without_a_position_gets_one() -> None:

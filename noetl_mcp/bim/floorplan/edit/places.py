@@ -38,7 +38,7 @@ def room_line(sheet: Sheet, floor: tree.Floor, line: str) -> Edit:
         return before_end(sheet, floor, line, [*floor.rooms, *things])
     if not floor.rooms:
         first = after[0]
-        return sheet.line_before(first.start, line, sheet.indentation(first.start) or _STEP)
+        return sheet.line_before(first.start, line, indentation(sheet, [first], _STEP))
     last = floor.rooms[-1]
     return sheet.line_after(last.end, line, indentation(sheet, floor.rooms, _STEP))
 
@@ -51,7 +51,7 @@ def stair_line(sheet: Sheet, floor: tree.Floor, line: str) -> Edit:
         indent = indentation(sheet, floor.stairs, _STEP)
         return sheet.line_after(floor.stairs[-1].end, line, indent)
     first = floor.lifts[0]
-    return sheet.line_before(first.start, line, sheet.indentation(first.start) or _STEP)
+    return sheet.line_before(first.start, line, indentation(sheet, [first], _STEP))
 
 
 def before_end(sheet: Sheet, floor: tree.Floor, line: str, like: Sequence[Node]) -> Edit:

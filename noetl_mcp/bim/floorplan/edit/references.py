@@ -37,7 +37,7 @@ def siblings(found: FoundRoom) -> tuple[tree.Room, ...]:
     return found.parents[-1].rooms if found.parents else found.floor.rooms
 
 
-def gone(repairs: Iterable[Repair]) -> Repair:
+def together(repairs: Iterable[Repair]) -> Repair:
     """Put repairs together."""
     every = list(repairs)
     edits = chain.from_iterable(one.edits for one in every)
@@ -110,7 +110,7 @@ def without_rooms(sheet: Sheet, removed: Collection[FoundRoom]) -> Repair:
         for floor in sheet.plan.floors
         if floor.start in floors
     }
-    return gone(
+    return together(
         (
             *_connections_out(sheet, lost_everywhere),
             *(_stands_alone(sheet, one, going) for one in left if one.floor.start in floors),
@@ -279,7 +279,7 @@ def _corner(sheet: Sheet, found: FoundElement) -> str:
 
 def without_elements(sheet: Sheet, is_gone: Callable[[tree.Element], bool]) -> Repair:
     """Take elements out of the verticals; one with fewer than two left goes as a whole."""
-    return gone(_shortened(sheet, vertical, is_gone) for vertical in sheet.plan.verticals)
+    return together(_shortened(sheet, vertical, is_gone) for vertical in sheet.plan.verticals)
 
 
 def _shortened(
@@ -321,4 +321,4 @@ def beside_element(sheet: Sheet, going: FoundElement) -> Repair:
         if found.floor is going.floor and found.element is not going.element
     )
     name = going.element.name.text
-    return gone(_free_of(sheet, found, (name,)) for found in others)
+    return together(_free_of(sheet, found, (name,)) for found in others)

@@ -92,8 +92,8 @@ def resize_room(sheet: Sheet, asked: room_operations.ResizeRoom) -> Outcome:
     if size.height is None:
         raise Refused(f'Could not resize room "{asked.target}"')
     edits = (
-        replaced(size.width, writing.relength(size.width, asked.params.width)),
-        replaced(size.height, writing.relength(size.height, asked.params.height)),
+        relength(sheet, size.width, asked.params.width),
+        relength(sheet, size.height, asked.params.height),
     )
     return Outcome(asked.target, edits)
 
@@ -115,12 +115,17 @@ def move_room(sheet: Sheet, asked: room_operations.MoveRoom) -> Outcome:
 def moved(sheet: Sheet, thing: Thing, asked: PositionAsked) -> tuple[tuple[Edit, ...], str]:
     """Return the edits that give a thing a position, and the sentence about it."""
     at = thing.at
+    x, y = writing.length(asked.x), writing.length(asked.y)
     if at is None:
-        x, y = writing.length(asked.x), writing.length(asked.y)
         edit = sheet.clause_in(thing.name.end, f"at ({x},{y})")
         return (edit,), f"Added position ({x}, {y})"
-    x, y = writing.relength(at.x, asked.x), writing.relength(at.y, asked.y)
-    return (replaced(at.x, x), replaced(at.y, y)), f"Moved to ({x}, {y})"
+    edits = (relength(sheet, at.x, asked.x), relength(sheet, at.y, asked.y))
+    return edits, f"Moved to ({x}, {y})"
+
+
+def relength(sheet: Sheet, old: tree.Number, asked: float | str) -> Edit:
+    """Put a length in the place of another; the old unit stays where the new one has none."""
+    return sheet.length_in(old, writing.length(asked), has_unit=isinstance(asked, str))
 
 
 def _beside(sheet: Sheet, found: FoundRoom, target: str, asked: RelativeAsked) -> Outcome:
@@ -268,7 +273,7 @@ def _measure(
 ) -> Edit:
     """Change, add or take away a word with a length."""
     if asked is not None and old is not None:
-        return replaced(old, writing.relength(old, asked))
+        return relength(sheet, old, asked)
     if asked is not None:
         return sheet.clause_in(after, f"{word} {writing.length(asked)}")
     if old is None:

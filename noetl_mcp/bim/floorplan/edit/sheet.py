@@ -110,6 +110,13 @@ class Sheet:
             room.room.start: room for floor in self.building.floors for room in floor.every_room()
         }
 
+    def length_in(self, old: tree.Number, said: str, *, has_unit: bool) -> Edit:
+        """Put a length in the place of another, whose unit stays where the new one has none."""
+        end = old.end
+        if not has_unit and old.unit is not None:
+            end = old.start + len(self.text[old.start : old.end - len(old.unit)].rstrip())
+        return Edit(old.start, end, said)
+
     def clause_in(self, offset: int, clause: str) -> Edit:
         """Put a clause behind what ends at an offset."""
         follows = self.text[offset : offset + 1]
@@ -184,8 +191,8 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def replaced(node: tree.Name | tree.Number, text: str) -> Edit:
-    """Put a text in the place of a name or a number."""
+def replaced(node: tree.Name, text: str) -> Edit:
+    """Put a text in the place of a name."""
     return Edit(node.start, node.end, text)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.edit import fields
 from noetl_mcp.bim.floorplan.edit.building_operations import NewConnection, NewLift, NewStair
 from noetl_mcp.bim.floorplan.edit.fields import Asked, PositionAsked, RelativeAsked, ShapeAsked
@@ -41,11 +40,6 @@ def near(value: float) -> str:
 def length(asked: float | str) -> str:
     """Write a length, with its unit if it has one."""
     return asked.replace(" ", "") if isinstance(asked, str) else number(asked)
-
-
-def relength(old: tree.Number, asked: float | str) -> str:
-    """Write a length in the place of another: the old unit stays where the new one has none."""
-    return length(asked) if isinstance(asked, str) else number(asked) + (old.unit or "")
 
 
 def quoted(text: str) -> str:
