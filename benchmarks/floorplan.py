@@ -1,4 +1,4 @@
-"""How long a floor plan takes to be read, checked, measured, drawn and made a picture; prints JSON.
+"""How long a floor plan takes to be read, checked, measured, changed and drawn; prints JSON.
 
     python benchmarks/floorplan.py [--rooms 3 100 1000] [--calls 10000] [--only parse validate]
 
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from noetl_mcp.bim.floorplan.analyze import analyze
 from noetl_mcp.bim.floorplan.drawing.plan_drawing import drawn
+from noetl_mcp.bim.floorplan.edit.modify import modify
 from noetl_mcp.bim.floorplan.png import png_of
 from noetl_mcp.bim.floorplan.reading.read import read
 from noetl_mcp.bim.floorplan.resolve import understood
@@ -32,6 +33,7 @@ _WALLS = (
     "walls [top: solid, right: solid, bottom: open, left: solid]",
     "walls [top: solid, right: solid, bottom: solid, left: window]",
 )
+_RENAMED = {"action": "rename_room", "target": "Room1", "params": {"newName": "Hall"}}
 # What 1,000 rooms may take, in milliseconds; 100 rooms to a picture may take 60.
 BUDGETS = {"parse": 30, "validate": 60, "svg": 25, "png": 300}
 
@@ -71,6 +73,9 @@ def cases(text: str) -> dict[str, Callable[[], object]]:
         "text to svg": lambda: svg_of(drawn(understood(read(text).plan))),
         "png": lambda: png_of(picture),
         "text to png": lambda: png_of(drawn(understood(read(text).plan))),
+        "rename": lambda: modify(text, [_RENAMED]),
+        "remove": lambda: modify(text, [{"action": "remove_room", "target": "Room0"}]),
+        "to absolute": lambda: modify(text, [{"action": "convert_to_absolute"}]),
     }
 
 
