@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from noetl_mcp.bim.floorplan.answer import Answer
-from noetl_mcp.bim.floorplan.tool_arguments import WrongArguments
+from noetl_mcp.bim.floorplan.tool_arguments import LONGEST_TEXT, WrongArguments
 from noetl_mcp.bim.floorplan.words import AREA_UNITS, THEMES, UNITS
+from noetl_mcp.cli.files import read_text, write_whole
 from noetl_mcp.cli.floorplan_findings import told
-from noetl_mcp.cli.reading import demand_file, write_out
 from noetl_mcp.errors import NotReadable
 
 PICTURES = ("png", "svg", "dxf")
@@ -67,9 +67,10 @@ _LOOK = (
 def render(file: str, output: str | None, form: str | None, **look: Any) -> None:
     """Draw a plan as PNG, SVG or DXF."""
     chosen = form or by_ending(output, PICTURES, "png")
+    refuse_odd(file, output, look)
     if chosen == "png" and output in (None, "-") and sys.stdout.isatty():
         raise click.UsageError("A PNG is not for a terminal; write it with -o FILE.")
-    write_out(drawn(file, chosen, look), output)
+    write_whole(drawn(file, chosen, look), output)
 
 
 @command.command("validate")
@@ -85,9 +86,9 @@ def validate(
 
     Exits with 1 when there is an error (with --strict: a warning, too), else with 0.
     """
-    found = [
-        (file, text := read(file), called("validate", dsl=text, raw=raw).facts) for file in files
-    ]
+    if files.count("-") > 1:
+        raise click.UsageError("Standard input can be read once only.")
+    found = [(file, *_checked(file, raw)) for file in files]
     if as_json:
         say_json([facts for _, _, facts in found] if len(found) > 1 else found[0][2])
     else:
@@ -95,6 +96,15 @@ def validate(
             click.echo(told(file, text, facts))
     is_wrong = any(not facts["valid"] or (strict and facts.get("warnings")) for *_, facts in found)
     ctx.exit(1 if is_wrong else 0)
+
+
+def _checked(file: str, raw: bool) -> tuple[str, Mapping[str, Any]]:
+    """Return a plan's text and what is wrong with it; that it cannot be read is wrong with it."""
+    try:
+        text = read(file)
+        return text, called("validate", dsl=text, raw=raw).facts
+    except NotReadable as problem:
+        return "", {"valid": False, "errors": [{"type": "parse", "message": str(problem)}]}
 
 
 @command.command("modify")
@@ -132,7 +142,7 @@ def modify(
     else:
         _say_changes(answer.facts)
     if answer.facts["success"] and (not as_json or in_place or output is not None):
-        write_out(answer.facts["dsl"].encode(), file if in_place else output)
+        write_whole(answer.facts["dsl"].encode(), file if in_place else output)
     ctx.exit(0 if answer.facts["success"] else 1)
 
 
@@ -159,13 +169,18 @@ def analyze(file: str, area_unit: str | None, rooms: bool, raw: bool, as_json: b
 @click.argument("file")
 @click.option("-o", "--output", help="Where to write; its ending decides the format.")
 @click.option("--format", "form", type=click.Choice(EXPORTS), help="What to make; JSON else.")
-@click.option("--storey-height", type=float, help="In metres, for IFC, of floors that name none.")
+@click.option(
+    "--storey-height",
+    type=click.FloatRange(0, 1_000, min_open=True),
+    help="In metres, for IFC, of floors that name none.",
+)
 @_RAW
 def convert(
     file: str, output: str | None, form: str | None, storey_height: float | None, raw: bool
 ) -> None:
     """Turn a plan into JSON, DXF or IFC."""
     chosen = form or by_ending(output, EXPORTS, "json")
+    refuse_odd(file, output, {})
     text = read(file)
     answer = called("export", dsl=text, format=chosen, storeyHeight=storey_height, raw=raw)
     demand_good(file, text, answer.facts)
@@ -173,7 +188,7 @@ def convert(
         made = json.dumps(answer.facts["plan"], ensure_ascii=False, indent=2) + "\n"
     else:
         made = answer.text
-    write_out(made.encode(), output)
+    write_whole(made.encode(), output)
 
 
 @command.command("watch")
@@ -190,22 +205,25 @@ def watch(file: str, output: str | None, form: str | None, **look: Any) -> None:
     where = output or str(Path(file).with_suffix(f".{chosen}"))
     if file == "-" or where == "-":
         raise click.UsageError("A FILE is watched, and drawn to another.")
+    refuse_odd(file, where, look)
     watched(file, where, lambda: drawn(file, chosen, look))
 
 
 def read(file: str) -> str:
-    """Return a plan's text."""
-    demand_file(file)
-    try:
-        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        raise NotReadable(
-            f"cannot read '{file}': it is no text in UTF-8 (byte {wrong.start})"
-        ) from None
-    except (OSError, ValueError) as problem:
-        said = getattr(problem, "strerror", None) or str(problem)
-        raise NotReadable(f"cannot read '{file}': {said}") from None
+    """Return a plan's text; a mark at its begin stays, so that it is written back."""
+    return read_text(file, LONGEST_TEXT * 4)
+
+
+def refuse_odd(file: str, output: str | None, look: Mapping[str, Any]) -> None:
+    """Refuse to write over the plan itself, and to draw one floor and every floor."""
+    if output not in (None, "-") and file != "-" and Path(str(output)).resolve() == _there(file):
+        raise click.UsageError(f"'{output}' is the plan itself; it would be lost.")
+    if look.get("all_floors") and look.get("floor") is not None:
+        raise click.UsageError("Say --floor or --all-floors, not both.")
+
+
+def _there(file: str) -> Path:
+    return Path(file).resolve()
 
 
 def called(name: str, **given: Any) -> Answer:

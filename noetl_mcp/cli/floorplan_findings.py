@@ -14,6 +14,7 @@ _WIDEST = 160
 def told(file: str, text: str, facts: Mapping[str, Any]) -> str:
     """Return every finding with the line it is about, and how many there are."""
     lines = Lines(text)
+    file = "<stdin>" if file == "-" else printable(file)
     colour = in_colour()
     errors, warnings = facts.get("errors") or [], facts.get("warnings") or []
     shown = [_finding(file, text, lines, one, "error", colour) for one in errors]
@@ -37,7 +38,8 @@ def _finding(
     if number is None:
         return said[0]
     gutter, bar = " " * len(str(number)), _paint("|", colour, fg="blue")
-    excerpt, at = _window(_line(text, lines, number), column - 1)
+    line = _line(text, lines, number)
+    excerpt, at = _window(line, _index(line, column))
     said += [
         f"{gutter}--> {file}:{number}:{column}",
         f"{gutter} {bar}",
@@ -51,6 +53,11 @@ def _line(text: str, lines: Lines, number: int) -> str:
     begins = lines.starts[number - 1]
     ends = lines.starts[number] if number < len(lines.starts) else len(text)
     return text[begins:ends].rstrip("\r\n")
+
+
+def _index(line: str, column: int) -> int:
+    """Return which sign of a line stands at a column, which counts UTF-16 units from 1."""
+    return len(line.encode("utf-16-le")[: 2 * (column - 1)].decode("utf-16-le", errors="ignore"))
 
 
 def _window(line: str, at: int) -> tuple[str, int]:

@@ -1,36 +1,34 @@
 """Draw a floor plan anew whenever its file changes. Looks at its time, which works anywhere."""
 
-import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from noetl_mcp.cli.files import write_whole
+from noetl_mcp.cli.floorplan_findings import printable
 from noetl_mcp.errors import NotReadable
 
 PAUSE_SECONDS = 0.2
 
 
-def watched(
-    file: str,
-    output: str,
-    drawn: Callable[[], bytes],
-    over: threading.Event | None = None,
-    pause: float = PAUSE_SECONDS,
-) -> None:
-    """Draw at once and after each change, until `over`; what is wrong is told and waited out."""
-    over = over or threading.Event()
-    last: object = None
-    with suppress(KeyboardInterrupt):
-        while not over.is_set():
-            seen = _stamp(file)
-            if seen != last:
-                last = seen
-                _draw(file, output, drawn)
-            over.wait(pause)
+def watched(file: str, output: str, drawn: Callable[[], bytes]) -> None:
+    """Draw at once and after each change, until stopped; what is wrong is told and waited out.
+
+    A file that cannot be read at the begin is refused. Later it may be away for a moment: some
+    editors save so.
+    """
+    last = _stamp(file)
+    _draw(output, drawn, is_first=True)
+    pause = threading.Event()
+    while True:
+        pause.wait(PAUSE_SECONDS)
+        seen = _stamp(file)
+        if seen != last:
+            last = seen
+            _draw(output, drawn)
 
 
 def _stamp(file: str) -> object:
@@ -42,28 +40,16 @@ def _stamp(file: str) -> object:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _draw(file: str, output: str, drawn: Callable[[], bytes]) -> None:
+def _draw(output: str, drawn: Callable[[], bytes], *, is_first: bool = False) -> None:
     began = time.perf_counter()
     try:
-        content = drawn()
-        _replace(output, content)
+        write_whole(drawn(), output)
     except click.exceptions.Exit:
         return  # what is wrong with the plan has been told
     except NotReadable as problem:
-        click.echo(f"{problem}; waiting for it", err=True)
+        if is_first:
+            raise
+        click.echo(f"{printable(str(problem))}; waiting for it", err=True)
         return
-    except OSError as problem:
-        raise click.ClickException(f"cannot write '{output}': {problem.strerror}") from None
     took = (time.perf_counter() - began) * 1000
-    click.echo(f"{time.strftime('%H:%M:%S')} {output} drawn in {took:.0f} ms")
-
-
-def _replace(output: str, content: bytes) -> None:
-    """Write a whole drawing or none, so that a viewer never sees half of one."""
-    aside = f"{output}.{os.getpid()}.part"
-    try:
-        Path(aside).write_bytes(content)
-        os.replace(aside, output)
-    finally:
-        with suppress(FileNotFoundError):
-            Path(aside).unlink()
+    click.echo(f"{time.strftime('%H:%M:%S')} {printable(output)} drawn in {took:.0f} ms", err=True)
