@@ -107,8 +107,7 @@ class PlacedLift:
     box: Box
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedConnection:
+class PlacedConnection(NamedTuple):
     """A connection between two rooms of one floor, or of one and the outside.
 
     `first` or `second` is None for the outside; `width` and `height` are completed by defaults and

@@ -277,10 +277,13 @@ def _home(connection: tree.Connection, homes: Mapping[str, Sequence[int]]) -> in
     first, second = connection.first.room.text, connection.second.room.text
     if first == OUTSIDE:
         first, second = second, first
-    if second in (OUTSIDE, first):
-        return next(iter(homes.get(first, ())), None)
-    known = set(homes.get(second, ()))
-    return next((index for index in homes.get(first, ()) if index in known), None)
+    floors = homes.get(first)
+    if floors is None:
+        return None
+    known = floors if second in (OUTSIDE, first) else homes.get(second, ())
+    if known and known[0] == floors[0]:
+        return floors[0]
+    return next((index for index in floors if index in known), None)
 
 
 def rooms_by_name(floor: PlacedFloor) -> dict[str, PlacedRoom]:

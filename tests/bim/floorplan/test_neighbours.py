@@ -70,4 +70,4 @@ def test_sorted_edges_find_the_rooms_that_face_each_other(boxes: list[Box]) -> N
         if (side := facing(boxes[one], boxes[other])) is not None
     ]
 
-    assert [(m.first, m.second, SIDES[m.rank]) for m in meetings(boxes)] == expected
+    assert [(one, other, SIDES[rank]) for one, other, rank in meetings(boxes)] == expected

@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import PlacedRoom
-from noetl_mcp.bim.floorplan.checks.edges import edge, shared
+from noetl_mcp.bim.floorplan.checks.edges import OPPOSITE, edge, shared
 from noetl_mcp.bim.floorplan.checks.subject import Ends, Subject, Written, is_outside, walls_of
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, of_language
@@ -277,7 +277,16 @@ def _shared(connection: tree.Connection, one: PlacedRoom, other: PlacedRoom) -> 
     side, other_side = connection.first.side, connection.second.side
     if side is None or other_side is None:
         return 0.0
-    return shared(edge(one.box, side), edge(other.box, other_side), _TOUCHING)
+    if other_side != OPPOSITE[side]:
+        return shared(edge(one.box, side), edge(other.box, other_side), _TOUCHING)
+    (x, y, width, height), (x2, y2, width2, height2) = one.box, other.box
+    if side in ("left", "right"):
+        apart = x + width - x2 if side == "right" else x2 + width2 - x
+        both = min(y + height, y2 + height2) - max(y, y2)
+    else:
+        apart = y + height - y2 if side == "bottom" else y2 + height2 - y
+        both = min(x + width, x2 + width2) - max(x, x2)
+    return both if abs(apart) <= _TOUCHING else 0.0
 
 
 def _apart(connection: tree.Connection) -> Finding:

@@ -2,7 +2,6 @@
 
 import bisect
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan.building import Box
 
@@ -10,42 +9,39 @@ NEAR = 0.5
 _FAR = 1e12
 SIDES = ("right", "left", "bottom", "top")
 
+Meeting = tuple[int, int, int]
+"""Two neighbours by number, the lower first, and on which of SIDES the first meets the second."""
 
-class Meeting(NamedTuple):
-    """Two neighbours by number; `rank` tells on which of SIDES the first meets the second."""
-
-    first: int
-    second: int
-    rank: int
+_Span = tuple[float, float, float, float]
+_Column = list[tuple[float, float, float, int]]
 
 
-def meetings(boxes: Sequence[Box]) -> tuple[Meeting, ...]:
+def meetings(boxes: Sequence[Box]) -> Sequence[Meeting]:
     """Return the pairs of boxes that face each other, in order, each with its first side."""
-    best: dict[tuple[int, int], int] = {}
     spans = [(x, y, x + width, y + height) for x, y, width, height in boxes]
-    upright = _facing(
-        [(right, top, bottom) for _, top, right, bottom in spans],
-        [(left, top, bottom) for left, top, _, bottom in spans],
-    )
-    level = _facing(
-        [(bottom, left, right) for left, _, right, bottom in spans],
-        [(top, left, right) for left, top, right, _ in spans],
-    )
-    for rank, found in ((0, upright), (2, level)):
-        for one, other in found:
-            pair, side = ((one, other), rank) if one < other else ((other, one), rank + 1)
-            if best.get(pair, len(SIDES)) > side:
-                best[pair] = side
-    return tuple(Meeting(*pair, best[pair]) for pair in sorted(best))
+    found = _facing(spans, (0, 2, 1, 3), 0)
+    found += _facing(spans, (1, 3, 0, 2), 2)
+    found.sort()
+    before: tuple[int, int] | None = None
+    kept: list[Meeting] = []
+    for meeting in found:
+        pair = meeting[:2]
+        if pair != before:
+            kept.append(meeting)
+            before = pair
+    return kept
 
 
-def _facing(
-    far: Sequence[tuple[float, float, float]], near: Sequence[tuple[float, float, float]]
-) -> list[tuple[int, int]]:
-    """Return which far edges are nearer than half a unit to which near edges, and overlap them."""
-    columns, longest = _columns(near)
-    found: list[tuple[int, int]] = []
-    for index, (at, start, end) in enumerate(far):
+def _facing(spans: Sequence[_Span], axes: tuple[int, int, int, int], rank: int) -> list[Meeting]:
+    """Return which far edges are nearer than half a unit to which near edges, and overlap them.
+
+    `axes` are the places in a span of the near edge, the far edge, and of where both begin and end.
+    """
+    _, far, low, high = axes
+    columns, longest = _columns(spans, axes)
+    found: list[Meeting] = []
+    for index, span in enumerate(spans):
+        at, start, end = span[far], span[low], span[high]
         if end <= start or not -_FAR < at < _FAR:
             continue
         middle = int(at // NEAR)
@@ -58,19 +54,25 @@ def _facing(
                 other_start, other_end, other_at, other = column[place]
                 if other_start >= end:
                     break
-                if other_end > start and -NEAR < other_at - at < NEAR and other != index:
-                    found.append((index, other))
                 place += 1
+                if other_end <= start or other == index or not -NEAR < other_at - at < NEAR:
+                    continue
+                if index < other:
+                    found.append((index, other, rank))
+                else:
+                    found.append((other, index, rank + 1))
     return found
 
 
 def _columns(
-    edges: Sequence[tuple[float, float, float]],
-) -> tuple[dict[int, list[tuple[float, float, float, int]]], dict[int, float]]:
-    """Sort edges into columns half a unit wide; return them and the longest edge of each."""
-    columns: dict[int, list[tuple[float, float, float, int]]] = {}
+    spans: Sequence[_Span], axes: tuple[int, int, int, int]
+) -> tuple[dict[int, _Column], dict[int, float]]:
+    """Sort near edges into columns half a unit wide; return them and the longest edge of each."""
+    near, _, low, high = axes
+    columns: dict[int, _Column] = {}
     longest: dict[int, float] = {}
-    for index, (at, start, end) in enumerate(edges):
+    for index, span in enumerate(spans):
+        at, start, end = span[near], span[low], span[high]
         if end <= start or not -_FAR < at < _FAR:
             continue
         key = int(at // NEAR)

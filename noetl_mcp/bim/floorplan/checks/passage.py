@@ -73,10 +73,10 @@ def _ways(subject: Subject, floor: PlacedFloor) -> Mapping[int, set[int]]:
 def _sides(meetings: Sequence[Meeting]) -> Mapping[tuple[int, str], list[int]]:
     """Return which rooms are met on which side of which room."""
     facing: dict[tuple[int, str], list[int]] = {}
-    for meeting in meetings:
-        side = SIDES[meeting.rank]
-        facing.setdefault((meeting.first, side), []).append(meeting.second)
-        facing.setdefault((meeting.second, OPPOSITE[side]), []).append(meeting.first)
+    for first, second, rank in meetings:
+        side = SIDES[rank]
+        facing.setdefault((first, side), []).append(second)
+        facing.setdefault((second, OPPOSITE[side]), []).append(first)
     return facing
 
 

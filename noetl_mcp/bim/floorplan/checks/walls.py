@@ -1,6 +1,6 @@
 """Checks of walls: what is listed for them, and whether neighbours agree about the wall between."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
 from noetl_mcp.bim.floorplan import tree
@@ -63,7 +63,7 @@ def neighbours(subject: Subject) -> Iterator[Finding]:
             side = SIDES[rank]
             kind = kinds[first].get(side, "solid")
             other = kinds[second].get(OPPOSITE[side], "solid")
-            if kind != other and frozenset((rooms[first].name, rooms[second].name)) not in joined:
+            if kind != other and not _are_joined(rooms[first], rooms[second], joined):
                 yield _conflict(rooms[first], rooms[second], side, kind, other)
             if abs(heights[first] - heights[second]) > _ROUNDING:
                 yield HEIGHTS.found(
@@ -73,6 +73,10 @@ def neighbours(subject: Subject) -> Iterator[Finding]:
                     second=rooms[second].name,
                     other=fixed(heights[second]),
                 )
+
+
+def _are_joined(first: PlacedRoom, second: PlacedRoom, joined: Set[frozenset[str]]) -> bool:
+    return bool(joined) and frozenset((first.name, second.name)) in joined
 
 
 def _are_solid(rooms: Sequence[PlacedRoom]) -> bool:
