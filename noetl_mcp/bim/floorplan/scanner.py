@@ -104,27 +104,35 @@ def scanner_of(words: Words) -> Scanner:
 def _plain(words: Words) -> Mapping[str, str]:
     """Return the expressions of what is cut out as one sign, with groups for their parts."""
     side, number = _any(words.sides), f"({_PLAIN})"
+    length = rf"{number}(?:({_any(words.units)})(?![A-Za-z0-9_]))?+"
     taken = rf"(?:{_any(words.clauses)})(?![A-Za-z0-9_])"
-    name = rf"(?!{taken})({_NAME})"
+    name, place = rf"(?!{taken})({_NAME})", rf"(?!(?!outside){taken})({_NAME})"
     entry = rf"({side}){_BLANK}:{_BLANK}({_any(words.wall_kinds)})"
     bare = rf"{_ungrouped(entry)}{_BLANK}"
     entries = rf"\[{_BLANK}{bare}(?:,{_BLANK}{bare})*+\]"
     cross = r"x(?![A-Za-z0-9_])"
-    of_two = rf"\({_BLANK}{number}{_BLANK}%s{_BLANK}{number}{_BLANK}\)"
-    gap, align = rf"{_SOME}gap{_SOME}{number}", rf"{_SOME}align{_SOME}({_any(words.alignments)})"
-    string = r"(\"[^\"]*+\"|'[^']*+')"
-    relation = rf"({_any(words.directions)}){_SOME}{name}(?:{gap})?+(?:{align})?+"
-    wall = rf"((?!(?!outside){taken})({_NAME})(?:\.({side}))?+)"
+    pair = rf"\({_BLANK}{number}{_BLANK}(,|{cross}){_BLANK}{number}{_BLANK}\)"
+    point = rf"\({_BLANK}{length}{_BLANK},{_BLANK}{length}{_BLANK}\)"
+    size = rf"size{_BLANK}\({_BLANK}{length}{_BLANK}{cross}{_BLANK}{length}{_BLANK}\)"
+    relation = (
+        rf"({_any(words.directions)}){_SOME}{name}(?:{_SOME}gap{_SOME}{length})?+"
+        rf"(?:{_SOME}align{_SOME}({_any(words.alignments)})(?![A-Za-z0-9_]))?+"
+    )
+    wall = rf"({place}(?:\.({side})(?![A-Za-z0-9_]))?+)"
     return {
         "entry": entry,
         "list": entries,
-        "pair": of_two % rf"(,|{cross})",
-        "room": rf"{name}(?:{_SOME}(at{_BLANK}{of_two % ','}))?+"
-        rf"{_SOME}(size{_BLANK}{of_two % cross}){_SOME}(walls{_BLANK}({entries}))"
-        rf"(?:{_SOME}({relation}))?+(?:{_SOME}(label{_BLANK}{string}))?+"
-        rf"(?={_BLANK}(?:(?:room|sub-room|stair|lift){_SOME}|[\]}}]))",
+        "pair": pair,
+        "room": rf"{name}(?:{_SOME}(at{_BLANK}{point}))?+{_SOME}({size})"
+        rf"(?:{_SOME}height{_SOME}{length})?+{_SOME}(walls{_BLANK}({entries}))"
+        rf"(?:{_SOME}({relation}))?+"
+        rf"(?:{_SOME}(label{_BLANK}(\"[^\"]*+\"|'[^']*+')))?+(?:{_SOME}(style{_SOME}{name}))?+"
+        rf"(?={_GAP}(?:(?:room|sub-room|stair|lift)[ \t\n\r]|[\]}}]))",
         "connection": rf"{wall}{_SOME}to{_SOME}{wall}{_SOME}({_any(words.connection_kinds)})"
-        rf"(?:{_SOME}at{_SOME}{number}%)?+(?={_BLANK}(?:(?:connect|vertical|floor){_SOME}|\Z))",
+        rf"(?:{_SOME}at{_SOME}{number}%)?+(?:{_SOME}({size}))?+"
+        rf"(?:{_SOME}opens{_SOME}into{_SOME}{place})?+"
+        rf"(?:{_SOME}swing{_BLANK}:{_BLANK}({_any(words.hands)}))?+"
+        rf"(?={_GAP}(?:(?:connect|vertical|floor)[ \t\n\r]|\Z))",
     }
 
 

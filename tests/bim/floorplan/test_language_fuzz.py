@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noetl_mcp.bim.floorplan.reading.read import Reading, read
-from noetl_mcp.bim.floorplan.scanner import scanner_of
+from noetl_mcp.bim.floorplan.scanner import is_whole, scanner_of
 from noetl_mcp.bim.floorplan.words import WORDS
 
 WHOLE = """---
@@ -111,7 +111,9 @@ def test_any_frontmatter_is_read(text: str) -> None:
 
 
 BLANKS = st.sampled_from([" ", "  ", "\n", "\r\n  ", "\t"])
-NUMBERS = st.sampled_from(["0", "1", "12.50", "007", "123456789", "1234567890", "1.5ft", "2."])
+NUMBERS = st.sampled_from(
+    ["0", "1", "12.50", "007", "123456789", "1234567890", "1.5ft", "3m", "2ftx", "2."]
+)
 NAMES = st.sampled_from(["A", "room_1", "_x", "sized", "at", "size", "outside", "door", "left"])
 PIECES = {
     "at": "at ({n},{b}{n})",
@@ -122,6 +124,7 @@ PIECES = {
     "label": 'label{b}"a [ ] floor B"',
     "word": "label{b}'it\\'",
     "style": "style {name}",
+    "height": "height{b}{n}",
     "comment": "# a\n",
 }
 ROOMS = st.tuples(
@@ -129,10 +132,13 @@ ROOMS = st.tuples(
     st.one_of(
         st.just(["at", "size", "walls"]),
         st.just(["size", "walls", "relation", "label"]),
+        st.just(["at", "size", "height", "walls", "label", "style", "comment"]),
         st.lists(st.sampled_from(list(PIECES)), max_size=5),
     ),
 )
 ENDS = ["door", "opening", "double-door{b}at{b}{n}%", "door at 5% swing: left", "window", ""]
+ENDS += ["door{b}size ({n} x {n}) opens{b}into {name}", "opening at {n}% size (1 x full)"]
+ENDS += ["door door opens into outside # a", "door at 5% size (1 x 2){b}swing :{b}right"]
 
 
 @settings(max_examples=500, deadline=None)
@@ -157,6 +163,28 @@ def test_plain_rooms_and_connections_are_read_as_all_others_are(data: st.DataObj
 
     assert quick.plan._replace(text="") == careful.plan._replace(text="")
     assert [one.start for one in quick.errors] == [one.start for one in careful.errors]
+
+
+PLAIN = """floorplan floor f {
+  room A at (0, 1.5ft) size (10ft x 12) height 9ft walls [top: solid, left:door] label "a" style s # c
+  sub-room B size (1 x 2m) walls [top: solid] above-left-of A gap 2ft align center /* c */
+  room C size ( 1x 2 ) walls [ top : open ] right-of A
+}
+connect A.top to outside door at 5% size (3ft x 7) opens into outside swing: left
+connect A to B.left double-door size (3 x 7)
+connect C to A opening
+"""
+
+
+def test_what_is_plain_is_one_sign_and_reads_as_sign_by_sign() -> None:
+    slow = re.sub(r"(?<=room|nect) ", "\t", PLAIN)
+
+    whole = [sign for sign in scanner_of(WORDS).scanned(PLAIN).texts if is_whole(sign)]
+
+    assert len(whole) == 6
+    assert not any(is_whole(sign) for sign in scanner_of(WORDS).scanned(slow).texts)
+    assert not read(PLAIN).errors
+    assert read(PLAIN).plan._replace(text="") == read(slow).plan._replace(text="")
 
 
 def test_the_text_of_every_room_stair_and_connection_reads_to_the_same_again() -> None:

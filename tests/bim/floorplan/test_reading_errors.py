@@ -137,6 +137,8 @@ def test_a_floor_that_is_not_closed_ends_where_the_next_one_begins() -> None:
         (f'floorplan floor f {{ {ROOM} label "x }}', "This string never ends."),
         ("floorplan floor f { room A size (10 x12) }", "Put a space behind the 'x'."),
         ("floorplan floor f { room A at (-1, 0) }", "Numbers have no sign."),
+        ("floorplan floor f { room Küche size (1 x 1) }", "Names have letters from a to z"),
+        ("floorplan floor f { room A-B size (1 x 1) }", "Names have letters from a to z"),
         ("floorplan config { themes: dark }", "Did you mean 'theme'?"),
     ],
 )

@@ -84,7 +84,9 @@ class Cursor:
         return self.ends[self.i - 1]
 
     def found(self, code: str, message: str, start: int, end: int, expected: Iterable[str]) -> None:
-        """Write an error down; more than anybody reads are not kept."""
+        """Write an error down, one for each place; more than anybody reads are not kept."""
+        if self.errors and self.errors[-1].start == start:
+            return
         if len(self.errors) < MOST_ERRORS:
             self.errors.append(
                 Finding("error", "parse", message, code, start, end, expected=tuple(expected))
@@ -120,6 +122,10 @@ class Cursor:
             return " This comment never ends."
         if sign == "/" and self.texts[index + 1] == "/":
             return " Comments begin with '#' or stand between '/*' and '*/'."
+        before = self.texts[index - 1]
+        touches = index and self.ends[index - 1] + len(sign) == self.ends[index]
+        if touches and before.isidentifier() and (sign == "-" or not sign.isascii()):
+            return " Names have letters from a to z, digits and '_'."
         if sign == "-":
             return " Numbers have no sign."
         if sign[0] == "x" and sign[1:].isdigit():

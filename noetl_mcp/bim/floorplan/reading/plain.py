@@ -1,10 +1,12 @@
 """Reads rooms and connections that are written the plain way, each with one expression.
 
-Most rooms say `NAME at (0, 0) size (10 x 12) walls [top: solid, ...]`, perhaps a relation and a
-label, in this order and without comments or units; most connections say no more than `at 50%`. The
-scanner cuts these out as one sign, behind `room ` or `connect `. They mean what the parser would
+Most rooms say `NAME at (0, 0) size (10 x 12) walls [top: solid, ...]`, perhaps a relation, a label
+and a style, in this order and with no comment between; connections are much alike, too. The scanner
+cuts these out as one sign, behind `room ` or `connect `. They mean what the parser would
 make of them sign by sign; it reads whatever is written otherwise.
 """
+
+from collections.abc import Sequence
 
 from noetl_mcp.bim.floorplan.reading.cursor import Cursor
 from noetl_mcp.bim.floorplan.scanner import unquoted
@@ -16,46 +18,55 @@ from noetl_mcp.bim.floorplan.tree import (
     Relation,
     Room,
     Size,
+    StyleName,
     Text,
     Wall,
     WallOf,
 )
 
+Spans = tuple[tuple[int, int], ...]
+
 
 def plain_room(c: Cursor, start: int, sub: bool) -> Room:
-    """Read a room whose clauses are one sign."""
+    """Read a room whose clauses are one sign; the numbers are those of the expression's groups."""
     found = c.scanner.room.match(c.text, c.start)
     assert found is not None
-    name, _, x, y, _, w, h, _, entries, *_ = texts = found.groups()
-    spans = found.regs
-    own = Name(name, *spans[1])
-    at = None
-    if x is not None:
-        first, second = Number(float(x), None, *spans[3]), Number(float(y), None, *spans[4])
-        at = Point(first, second, *spans[2])
-    size = Size(Number(float(w), None, *spans[6]), Number(float(h), None, *spans[7]), *spans[5])
-    relation = _relation(texts, spans) if texts[10] is not None else None
-    label = None
-    if texts[15] is not None:
-        label = Text(unquoted(texts[15]), *spans[15], *spans[16])
-    walls = plain_walls(c, entries, spans[9][0])
+    texts, spans = ("", *found.groups()), found.regs
+    at = relation = label = style = None
+    if texts[2] is not None:
+        at = Point(_length(texts, spans, 3), _length(texts, spans, 5), *spans[2])
+    size = Size(_length(texts, spans, 8), _length(texts, spans, 10), *spans[7])
+    if texts[16] is not None:
+        gap = None if texts[19] is None else _length(texts, spans, 19)
+        relation = Relation(texts[17], Name(texts[18], *spans[18]), gap, texts[21], *spans[16])
+    if texts[22] is not None:
+        label = Text(unquoted(texts[23]), *spans[22], *spans[23])
+    if texts[24] is not None:
+        style = StyleName(Name(texts[25], *spans[25]), *spans[24])
     c.i += 1
     return Room(
-        own,
+        Name(texts[1], *spans[1]),
         sub,
         at,
         size,
+        None if texts[12] is None else _length(texts, spans, 12),
         None,
-        None,
-        walls,
-        *spans[8],
+        plain_walls(c, texts[15], spans[15][0]),
+        *spans[14],
         relation,
         label,
         (),
-        None,
+        style,
         start,
         spans[0][1],
     )
+
+
+def _length(texts: Sequence[str], spans: Spans, group: int) -> Number:
+    """Return the number of a group with the unit of the next."""
+    start, end = spans[group]
+    unit = texts[group + 1]
+    return Number(float(texts[group]), unit, start, end if unit is None else spans[group + 1][1])
 
 
 def plain_walls(c: Cursor, sign: str, begin: int) -> tuple[Wall, ...]:
@@ -80,19 +91,21 @@ def plain_connection(c: Cursor, start: int) -> Connection:
     """Read a connection that is one sign."""
     found = c.scanner.connection.match(c.text, c.start)
     assert found is not None
-    _, name, side, _, other, far, kind, percent = found.groups()
-    spans = found.regs
-    first = WallOf(Name(name, *spans[2]), side, *spans[1])
-    second = WallOf(Name(other, *spans[5]), far, *spans[4])
+    texts, spans = ("", *found.groups()), found.regs
+    size = into = None
+    if texts[9] is not None:
+        size = Size(_length(texts, spans, 10), _length(texts, spans, 12), *spans[9])
+    if texts[14] is not None:
+        into = Name(texts[14], *spans[14])
     c.i += 1
-    at = None if percent is None else float(percent)
-    return Connection(first, second, kind, at, None, None, None, start, spans[0][1])
-
-
-def _relation(texts: tuple[str | None, ...], spans: tuple[tuple[int, int], ...]) -> Relation:
-    direction, reference, gap, align = texts[10:14]
-    assert direction is not None
-    assert reference is not None
-    name = Name(reference, *spans[12])
-    distance = None if gap is None else Number(float(gap), None, *spans[13])
-    return Relation(direction, name, distance, align, *spans[10])
+    return Connection(
+        WallOf(Name(texts[2], *spans[2]), texts[3], *spans[1]),
+        WallOf(Name(texts[5], *spans[5]), texts[6], *spans[4]),
+        texts[7],
+        None if texts[8] is None else float(texts[8]),
+        size,
+        into,
+        texts[15],
+        start,
+        spans[0][1],
+    )
