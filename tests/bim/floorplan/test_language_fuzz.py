@@ -166,7 +166,7 @@ def test_plain_rooms_and_connections_are_read_as_all_others_are(data: st.DataObj
 
 
 PLAIN = """floorplan floor f {
-  room A at (0, 1.5ft) size (10ft x 12) height 9ft walls [top: solid, left:door] label "a" style s # c
+  room A at (0, 2ft) size (10ft x 12) height 9ft walls [top: solid, left:door] label "a" style s #c
   sub-room B size (1 x 2m) walls [top: solid] above-left-of A gap 2ft align center /* c */
   room C size ( 1x 2 ) walls [ top : open ] right-of A
 }
