@@ -289,7 +289,10 @@ CASES: tuple[Case, ...] = (
     Case(
         "no-entry",
         joined("connect A.right to B.left door"),
-        joined("connect A.right to B.left door connect outside to A.top door"),
+        joined(
+            "connect A.right to B.left door",
+            f"room A at (0, 0) size (10 x 12) walls [right: door] {B}",
+        ),
     ),
     Case(
         "unreachable-rooms",

@@ -191,6 +191,8 @@ def test_raw_reads_numbers_without_their_units() -> None:
         (f"room A at (0, 0) size (3m x 4m) {W}", "m"),
         (f"room A at (0, 0) size (300cm x 400) {W}", "cm"),
         (f"room A at (0, 0) size (3m x 40cm) {W}", "m"),
+        (f"room A at (0, 0) size (3 /* metres */ m x 4) {W}", "m"),
+        (f'room A at (0, 0) size (3 x 4) {W} label "30 m"', "ft"),
         (f"room A at (0, 0) size (3ft x 40in) {W}", "ft"),
         (f"room A at (0, 0) size (3m x 40ft) {W}", "ft"),
         (f"room A at (0, 0) size (3 x 4) height 270cm {W}", "m"),

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from noetl_mcp.bim.floorplan.building import PlacedFloor, PlacedRoom
-from noetl_mcp.bim.floorplan.checks.edges import OPPOSITE
-from noetl_mcp.bim.floorplan.checks.meetings import SIDES, Meeting
+from noetl_mcp.bim.floorplan.checks.edges import OPPOSITE, edge, shared
+from noetl_mcp.bim.floorplan.checks.meetings import NEAR, SIDES, Meeting
 from noetl_mcp.bim.floorplan.checks.subject import Subject
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.rules import hint
@@ -63,11 +63,21 @@ def _ways(subject: Subject, floor: PlacedFloor) -> Mapping[int, set[int]]:
     parents = {id(inner): number[id(room)] for room in rooms for inner in room.rooms}
     for index, room in enumerate(rooms):
         for wall in room.room.walls:
-            if wall.kind in _OPEN:
-                around = parents.get(id(room), _OUTSIDE)
-                for other in facing.get((index, wall.side), (around,)):
-                    join(index, other)
+            if wall.kind not in _OPEN:
+                continue
+            others = facing.get((index, wall.side), [])
+            for other in others:
+                join(index, other)
+            if _is_bare(room, wall.side, [rooms[other] for other in others]):
+                join(index, parents.get(id(room), _OUTSIDE))
     return ways
+
+
+def _is_bare(room: PlacedRoom, side: str, others: Sequence[PlacedRoom]) -> bool:
+    """Tell whether a part of a wall has no room behind it."""
+    wall = edge(room.box, side)
+    behind = (shared(wall, edge(other.box, OPPOSITE[side]), NEAR) for other in others)
+    return sum(behind) < wall.end - wall.start - NEAR
 
 
 def _sides(meetings: Sequence[Meeting]) -> Mapping[tuple[int, str], list[int]]:
