@@ -42,7 +42,7 @@ _BELOW = {"direction": "below", "reference": "Hall", "gap": 1, "alignment": "rig
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
     "add_room": {"params": _BED},
     "remove_room": {"target": "Store"},
-    "resize_room": {"target": "Hall", "params": {"width": 10, "height": "3.5m"}},
+    "resize_room": {"target": "Hall", "params": {"width": 10, "height": 12.5}},
     "move_room": {"target": "Store", "params": {"relativePosition": _BELOW}},
     "rename_room": {"target": "Store", "params": {"newName": "Pantry"}},
     "update_walls": {
@@ -137,7 +137,8 @@ be asked to do to a plan's text. Operations are carried out in their order.
 - An action or a key that there is not is refused with the nearest that there is, before anything is
   done.
 - A length is a number in the unit of the plan, or a text with a unit: `9.5` or `"9.5ft"`. A number
-  that takes the place of another keeps its unit.
+  that takes the place of another keeps its unit. What would change the unit that all other bare
+  numbers mean is refused; `set_config` with `default_unit` settles it.
 - A `target` is a name; where several bear it, the first one is meant. `first.Bath` and
   `Flex.Booth` tell them apart by floor and by room.
 

@@ -201,9 +201,9 @@ def test_a_frontmatter_stays_as_it_is() -> None:
 
 
 def test_a_floor_is_added_renamed_and_removed() -> None:
-    made = done(TOWER, new("add_floor", name="third", height="3m"))
+    made = done(TOWER, new("add_floor", name="third", height="9ft"))
 
-    assert "\n  }\n  floor third height 3m {\n  }\n  connect" in made
+    assert "\n  }\n  floor third height 9ft {\n  }\n  connect" in made
     assert done(made, op("remove_floor", "third")) == TOWER
     renamed = done(TOWER, op("rename_floor", "ground", newName="zero"))
     assert renamed == TOWER.replace("ground", "zero")

@@ -152,7 +152,7 @@ def test_what_cannot_be_converted_is_refused(text: str, anchor: str, says: str) 
 def test_a_conversion_that_would_change_the_unit_of_a_plan_is_refused() -> None:
     text = floor(f"A at (0,0) size (9 x 9) {WALLS}", f"B at (9m,0m) size (9 x 9) {WALLS}")
 
-    assert "set default_unit first" in refused(text, to_relative("A"))
+    assert "set default_unit to m first" in refused(text, to_relative("A"))
 
 
 def test_relative_rooms_become_absolute_where_they_stand() -> None:

@@ -126,6 +126,22 @@ def test_clauses_may_stand_in_any_order() -> None:
     )
 
 
+def test_a_unit_that_would_change_what_all_other_numbers_mean_is_refused() -> None:
+    in_metres = op("resize_room", "Office", width="3m", height="4m")
+    set_unit = {"action": "set_config", "params": {"default_unit": "ft"}}
+
+    assert "set default_unit to ft first" in refused(OFFICE, in_metres)
+    assert "size (3m x 4m)" in done(OFFICE, set_unit, in_metres)
+    text = NEIGHBOURS.replace("at (0,0) size (9 x 9)", "at (0m,0m) size (9m x 9m)")
+    assert "set default_unit to m first" in refused(text, op("remove_room", "D"))
+
+
+def test_the_first_room_of_a_plan_may_bring_its_unit() -> None:
+    room = kitchen(position={"x": "1m", "y": 0})
+
+    assert "at (1m, 0)" in done("floorplan floor f { }", room)
+
+
 def test_units_of_a_room_are_kept_when_it_gets_a_position() -> None:
     text = f"""%%{{version: 1.0}}%%
 floorplan
@@ -185,6 +201,7 @@ def test_a_sub_room_finds_its_place_in_any_room(text: str, parent: str, wanted: 
 def test_a_new_room_may_say_everything_that_a_room_can() -> None:
     made = done(
         NEIGHBOURS,
+        {"action": "set_config", "params": {"default_unit": "ft"}},
         {
             "action": "add_room",
             "params": {

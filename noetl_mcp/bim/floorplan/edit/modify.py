@@ -7,10 +7,12 @@ text as it found it and says why. Nothing is ever answered as a success that is 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from noetl_mcp.bim.floorplan.edit import connections, convert, floors, rooms, settings
 from noetl_mcp.bim.floorplan.edit.asked import Asking, asked_of
+from noetl_mcp.bim.floorplan.edit.bare import has_bare_numbers
 from noetl_mcp.bim.floorplan.edit.operations import AnyOperation
 from noetl_mcp.bim.floorplan.edit.sheet import Outcome, Refused, Sheet, applied
 from noetl_mcp.bim.floorplan.findings import Finding, Lines
@@ -23,12 +25,17 @@ _DOES: Mapping[type[Any], Any] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _State:
     """The text after some operations, and the errors of meaning that are in it."""
 
     sheet: Sheet
-    errors: Counter[str]
+
+    @cached_property
+    def errors(self) -> list[Finding]:
+        """The errors of meaning; asked only of what was not valid to begin with."""
+        sheet = self.sheet
+        return [one for one in judged(sheet.plan, sheet.building) if one.severity == ERROR]
 
 
 def modify(
@@ -72,8 +79,7 @@ def _carried_out(
     """Carry out the operations; return the changes, the errors and the text that was made."""
     changes: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
-    sheet = Sheet(reading.plan.text, reading.plan)
-    state = _State(sheet, Counter(one.code for one in _errors(sheet)))
+    state = _State(Sheet(reading.plan.text, reading.plan))
     for index, operation in enumerate(asking.operations):
         change: dict[str, Any] = {"action": operation.action, "target": _target(operation)}
         changes.append(change)
@@ -114,20 +120,34 @@ def _next(state: _State, outcome: Outcome) -> _State:
     reading = read(text)
     if reading.errors:
         raise Refused(f"The plan could not be read then: {reading.errors[0].message}")
-    sheet = Sheet(text, reading.plan)
-    found = _errors(sheet)
-    counted = Counter(one.code for one in found)
-    for one in found:
-        if counted[one.code] > state.errors[one.code]:
-            raise Refused(f"The plan would not be valid then: {one.message}")
+    made = _State(Sheet(text, reading.plan))
+    _refuse_errors(state, made)
+    if not outcome.sets_unit:
+        _refuse_unit(state.sheet, made.sheet)
     if outcome.keeps_places:
-        convert.refuse_moves(state.sheet, sheet)
-    return _State(sheet, counted)
+        convert.refuse_moves(state.sheet, made.sheet)
+    return made
 
 
-def _errors(sheet: Sheet) -> list[Finding]:
-    """Return the errors of meaning in a plan that could be read."""
-    return [one for one in judged(sheet.plan, sheet.building) if one.severity == ERROR]
+def _refuse_errors(before: _State, after: _State) -> None:
+    """Refuse a text with more errors of a kind than there were before."""
+    if not after.errors:
+        return
+    had = Counter(one.code for one in before.errors)
+    has = Counter(one.code for one in after.errors)
+    for one in after.errors:
+        if has[one.code] > had[one.code]:
+            raise Refused(f"The plan would not be valid then: {one.message}")
+
+
+def _refuse_unit(before: Sheet, after: Sheet) -> None:
+    """Refuse a text in which bare numbers, where there were some, mean another unit than before."""
+    old, new = before.building.habits.unit, after.building.habits.unit
+    if old != new and has_bare_numbers(before.plan):
+        raise Refused(
+            f"Numbers without a unit would be in {new} then, and not in {old}: set default_unit "
+            f"to {old} first"
+        )
 
 
 def _undo(changes: list[dict[str, Any]], errors: list[dict[str, Any]]) -> None:

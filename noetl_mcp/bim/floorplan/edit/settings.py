@@ -140,7 +140,8 @@ def _bearers(sheet: Sheet, name: str) -> list[tuple[str, tree.StyleName]]:
 def set_config(sheet: Sheet, asked: building_operations.SetConfig) -> Outcome:
     """Change the keys of the config that are given; write one where there is none."""
     values = fields.entries(asked.params)
-    return Outcome("config", tuple(_config_edits(sheet, values)))
+    edits = tuple(_config_edits(sheet, values))
+    return Outcome("config", edits, sets_unit="default_unit" in values)
 
 
 def _config_edits(sheet: Sheet, values: Mapping[str, Any]) -> list[Edit]:

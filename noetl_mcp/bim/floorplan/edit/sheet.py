@@ -36,13 +36,15 @@ class Edit(NamedTuple):
 class Outcome(NamedTuple):
     """What an operation does to the text, what it is about, and what there is to say of it.
 
-    Where it `keeps_places`, no room may stand elsewhere afterwards.
+    Where it `keeps_places`, no room may stand elsewhere afterwards. Only where it `sets_unit` may
+    bare numbers mean another unit afterwards.
     """
 
     target: str
     edits: tuple[Edit, ...]
     message: str | None = None
     keeps_places: bool = False
+    sets_unit: bool = False
 
 
 class Sign(NamedTuple):
