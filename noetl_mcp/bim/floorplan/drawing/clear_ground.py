@@ -14,16 +14,32 @@ def clear_center(
     x, y = ground.x + ground.width / 2, ground.y + ground.height / 2
     if not _covers(x, y, width, height, things):
         return x, y
-    best: tuple[float, float] | None = None
-    least = float("inf")
+    if ground.width < width or ground.height < height:
+        return None
     near = things[:_MOST_THINGS]
     rows = list(_places(y, ground.y, ground.bottom, height, [(b.y, b.bottom) for b in near]))
-    for column in _places(x, ground.x, ground.right, width, [(b.x, b.right) for b in near]):
-        for row in rows:
-            away = (column - x) ** 2 + (row - y) ** 2
-            if away < least and not _covers(column, row, width, height, things):
-                best, least = (column, row), away
-    return best
+    columns = list(_places(x, ground.x, ground.right, width, [(b.x, b.right) for b in near]))
+    straight = [(x, row) for row in rows] + [(column, y) for column in columns]
+    first = _first((x, y), straight, width, height, things)
+    if first is not None:
+        return first
+    rest = [(column, row) for column in columns for row in rows]
+    return _first((x, y), rest, width, height, things)
+
+
+def _first(
+    middle: tuple[float, float],
+    places: Sequence[tuple[float, float]],
+    width: float,
+    height: float,
+    things: Sequence[Box],
+) -> tuple[float, float] | None:
+    """The place nearest to the middle that covers nothing."""
+    x, y = middle
+    for place in sorted(places, key=lambda at: (at[0] - x) ** 2 + (at[1] - y) ** 2):
+        if not _covers(place[0], place[1], width, height, things):
+            return place
+    return None
 
 
 def _places(
@@ -47,10 +63,7 @@ def _places(
 def _covers(x: float, y: float, width: float, height: float, things: Sequence[Box]) -> bool:
     left, right = x - width / 2 + 1e-9, x + width / 2 - 1e-9
     top, bottom = y - height / 2 + 1e-9, y + height / 2 - 1e-9
-    return any(
-        thing.x < right
-        and left < thing.x + thing.width
-        and thing.y < bottom
-        and top < thing.y + thing.height
-        for thing in things
-    )
+    for thing_x, thing_y, wide, high in things:
+        if thing_x < right and left < thing_x + wide and thing_y < bottom and top < thing_y + high:
+            return True
+    return False

@@ -4,6 +4,7 @@ Edges closer than half a wall are one line, so that a wall drawn twice by neighb
 """
 
 import itertools
+import operator
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ BEFORE = ("bottom", "right")
 _PLAIN = ("solid", "open")
 
 LineKey = tuple[bool, float]
+_START = operator.attrgetter("start")
 Same = tuple[bool, float, float, str | None]
 
 
@@ -44,11 +46,35 @@ class Run(NamedTuple):
     pieces: tuple[Piece, ...]
 
 
+class Spot(NamedTuple):
+    """Where a side of a room lies."""
+
+    key: LineKey
+    start: float
+    end: float
+
+
 class Laid(NamedTuple):
-    """All edges of a floor on their lines; `wanted` are walls' own doors and windows."""
+    """All edges of a floor on their lines; `wanted` are walls' own doors and windows.
+
+    `xs` and `ys` tell on which line a coordinate came to lie.
+    """
 
     lines: dict[LineKey, list[Edge]]
     wanted: list[tuple[tree.Wall, LineKey, Edge]]
+    xs: dict[float, float]
+    ys: dict[float, float]
+
+    def spot(self, room: PlacedRoom, side: str) -> Spot | None:
+        """Find a side of a room; a room without an area has none."""
+        x, y, width, height = room.box
+        if width <= 0 or height <= 0:
+            return None
+        left, right = self.xs[x], self.xs[x + width]
+        top, bottom = self.ys[y], self.ys[y + height]
+        if side in ("top", "bottom"):
+            return Spot((True, top if side == "top" else bottom), left, right)
+        return Spot((False, left if side == "left" else right), top, bottom)
 
 
 def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
@@ -87,7 +113,7 @@ def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
                 for one in room.room.walls
                 if one.side == side and one.kind not in _PLAIN
             ]
-    return Laid(lines, wanted)
+    return Laid(lines, wanted, xs, ys)
 
 
 def runs_of(edges: list[Edge]) -> list[Run]:
@@ -135,7 +161,12 @@ def _snapped(values: Iterable[float], near: float) -> dict[float, float]:
 
 
 def _spans(edges: list[Edge]) -> Iterator[tuple[float, float, list[Edge]]]:
-    waiting = sorted(edges, key=lambda edge: edge.start, reverse=True)
+    ordered = sorted(edges, key=_START)
+    groups = _groups(ordered)
+    if groups is not None:
+        yield from groups
+        return
+    waiting = ordered[::-1]
     points = sorted({point for edge in edges for point in (edge.start, edge.end)})
     there: list[Edge] = []
     for start, end in itertools.pairwise(points):
@@ -144,6 +175,21 @@ def _spans(edges: list[Edge]) -> Iterator[tuple[float, float, list[Edge]]]:
             there.append(waiting.pop())
         if there:
             yield start, end, there
+
+
+def _groups(ordered: list[Edge]) -> list[tuple[float, float, list[Edge]]] | None:
+    """The parts of a line where edges have all their ends in common; None where they do not."""
+    groups: list[tuple[float, float, list[Edge]]] = []
+    start, end, there = 0.0, float("-inf"), ordered[:0]
+    for edge in ordered:
+        if edge.start >= end:
+            start, end, there = edge.start, edge.end, [edge]
+            groups.append((start, end, there))
+        elif edge.start == start and edge.end == end:
+            there.append(edge)
+        else:
+            return None
+    return groups
 
 
 def _seen(start: float, end: float, there: list[Edge]) -> tuple[Same, Piece]:

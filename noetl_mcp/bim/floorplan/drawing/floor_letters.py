@@ -11,14 +11,16 @@ from noetl_mcp.bim.floorplan.building import Box, Building, PlacedRoom
 from noetl_mcp.bim.floorplan.drawing import lengths
 from noetl_mcp.bim.floorplan.drawing.colors import Palette, on
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes
-from noetl_mcp.bim.floorplan.drawing.labels import Block, fitted_label, one_line, words_of
+from noetl_mcp.bim.floorplan.drawing.labels import Block, fitted_label, may_fit, one_line, words_of
 from noetl_mcp.bim.floorplan.drawing.look import Look
-from noetl_mcp.bim.floorplan.drawing.shapes import Label, Layer, Letters, Lines, Patch
+from noetl_mcp.bim.floorplan.drawing.openings import swept
+from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Label, Layer, Letters, Lines, Patch
 from noetl_mcp.lettering.widths import width_of
 
 MOST_NUMBERS = 60
 _AROUND = 2.5
 _AIR = 3.0
+_ROOMY, _ROOMY_IN_A_CROWD, _CROWD = 4.2, 6.5, 50
 _NUMBERS = (0.8, 0.66, 0.5)
 _NOTE = 0.75
 
@@ -72,31 +74,38 @@ def write_floor(
     look: Look,
     palette: Palette,
     ground: Mapping[str, str],
+    names: Mapping[int, str],
     writing: Writing,
 ) -> None:
-    """Write what everything on a floor is called."""
+    """Write what everything on a floor is called; `names` are those of rooms by their id."""
     things = _things(floor, writing)
     _write_ways_up(floor, palette, writing)
     _write_stairs(floor, palette, ground, things, writing)
+    swings: dict[str, list[Arc]] = {}
+    for door in floor.doors:
+        if door.room is not None:
+            swings.setdefault(door.room, []).extend(door.sign.swings)
     inset = floor.network.thickness * writing.scale / 2 + _AROUND
-    nothing: list[Box] = []
+    by = writing.scale
+    roomy = _ROOMY if len(floor.rooms) <= _CROWD else _ROOMY_IN_A_CROWD
     for room in floor.rooms:
-        box = writing.box(room.box, writing.scale)
-        clear = Box(box.x + inset, box.y + inset, box.width - 2 * inset, box.height - 2 * inset)
-        said = room.room.label
-        title = words_of(said.text if said else None, room.name)
-        block = fitted_label(
-            title,
-            _details(room, building, look),
-            clear,
-            things.get(id(room), nothing),
-            writing.base,
-        )
-        ink = on(ground[room.name], palette.text)
+        x, y, width, height = room.box
+        clear = Box(x * by + inset, y * by + inset, width * by - 2 * inset, height * by - 2 * inset)
+        title = names[id(room)]
+        if not may_fit(title, clear, writing.base) and len(writing.legend) >= MOST_NUMBERS:
+            writing.unnamed += 1
+            continue
+        taken = things.get(id(room), [])
+        for arc in swings.get(room.name, ()):
+            taken = [*taken, *map(writing.kept_clear, swept(arc))]
+        details: Sequence[str] = ()
+        if look.show_area or min(clear.width, clear.height) >= roomy * writing.base:
+            details = _details(room, building, look)
+        block = fitted_label(title, details, clear, taken, writing.base)
         if block is None:
-            block = _number(title, clear, things.get(id(room), nothing), writing)
+            block = _number(title, clear, taken, writing)
         if block is not None:
-            writing.put(block, ink)
+            writing.put(block, on(ground[room.name], palette.text))
 
 
 def _details(room: PlacedRoom, building: Building, look: Look) -> Sequence[str]:
@@ -127,14 +136,9 @@ def _things(floor: FloorShapes, writing: Writing) -> dict[int, list[Box]]:
     """What must not be written over, for each room."""
     found: dict[int, list[Box]] = {}
     half = floor.network.thickness / 2
-    rooms = {room.name: room for room in floor.rooms}
     for room in floor.rooms:
         for inner in room.rooms:
             found.setdefault(id(room), []).append(writing.kept_clear(_grown(inner.box, half)))
-    for door in floor.doors:
-        swept = rooms.get(door.room) if door.room else None
-        if swept is not None:
-            found.setdefault(id(swept), []).extend(map(writing.kept_clear, door.sign.swept))
     for one, other in floor.overlaps:
         both = _common(one.box, other.box, 0.0)
         taken = _grown(both, half)

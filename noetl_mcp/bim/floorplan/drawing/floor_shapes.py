@@ -17,7 +17,7 @@ from noetl_mcp.bim.floorplan.building import (
 )
 from noetl_mcp.bim.floorplan.drawing.limits import bounds, refuse_absurd
 from noetl_mcp.bim.floorplan.drawing.network import Network, Opening, Wall
-from noetl_mcp.bim.floorplan.drawing.openings import DoorSign, door_sign
+from noetl_mcp.bim.floorplan.drawing.openings import DoorSign, door_sign, swept
 from noetl_mcp.bim.floorplan.drawing.stairs import StairLines, stair_lines
 from noetl_mcp.bim.floorplan.drawing.walls import wall_network
 from noetl_mcp.bim.floorplan.grid import Grid
@@ -78,7 +78,8 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
     ]
     reach += [lines.box for _, lines in stairs]
     reach += [lift.box for lift in lifts]
-    reach += [swept for door in doors for swept in door.sign.swept]
+    outside = (door.sign.swings for door in doors if door.room is None)
+    reach += [box for swings in outside for arc in swings for box in swept(arc)]
     around = bounds(reach)
     if around is not None:
         refuse_absurd(floor, around, building.habits.unit)
@@ -103,12 +104,12 @@ def _doors(network: Network, rooms: dict[str, PlacedRoom], building: Building) -
     for wall, opening in network.openings():
         if opening.kind not in ("door", "double-door"):
             continue
-        swept, behind = _rooms_at(wall, opening, rooms)
+        into, behind = _rooms_at(wall, opening, rooms)
         said = opening.connection
         if behind is None and said is not None and said.first and said.second:
-            behind = said.second.name if said.first.name == swept else said.first.name
-        apart = _apart(wall, rooms.get(swept or ""), rooms.get(behind or ""))
-        found.append(Door(wall, opening, door_sign(wall, opening, usual), swept, behind, apart))
+            behind = said.second.name if said.first.name == into else said.first.name
+        apart = _apart(wall, rooms.get(into or ""), rooms.get(behind or ""))
+        found.append(Door(wall, opening, door_sign(wall, opening, usual), into, behind, apart))
     return found
 
 

@@ -16,6 +16,7 @@ from noetl_mcp.lettering.fitted import printable
 from noetl_mcp.lettering.widths import width_of
 
 LONGEST = 90
+_LEAST = 6.0
 _DETAIL = 0.82
 _LEADING = 1.22
 _FULL = (1.0, 0.9, 0.8)
@@ -87,13 +88,11 @@ def fitted_label(
     title: str, details: Sequence[str], ground: Box, things: Sequence[Box], base: float
 ) -> Block | None:
     """Fit a title and its details into a room's clear ground; None where even little does not."""
-    if ground.width < 6 or ground.height < 6:
+    if not may_fit(title, ground, base):
         return None
     wide, high = ground.width, ground.height
     longest = max(wide, high)
     words = wordings(title[:LONGEST])
-    if min([wording.width for wording in words]) * base * _SMALL[-1] > longest:
-        return None
     for turned, wording, kept, size in _ways(words, details, wide, high, base):
         width = wording.width * size
         if kept:
@@ -109,6 +108,14 @@ def fitted_label(
         if center is not None:
             return _block(wording, kept, size, center, width, height, turned)
     return None
+
+
+def may_fit(title: str, ground: Box, base: float) -> bool:
+    """Whether it is worth trying: False where not even the shortest wording has room."""
+    if ground.width < _LEAST or ground.height < _LEAST:
+        return False
+    narrowest = min([wording.width for wording in wordings(title[:LONGEST])])
+    return narrowest * base * _SMALL[-1] <= max(ground.width, ground.height)
 
 
 def one_line(
@@ -159,22 +166,18 @@ def _ways(
     words: Sequence[Wording], details: Sequence[str], wide: float, high: float, base: float
 ) -> Iterator[tuple[bool, Wording, Sequence[str], float]]:
     """All ways to write it, the best first."""
-    narrow = high > wide * 1.3
+    turns = (False, True) if high > wide * 1.3 else (False,)
     for kept in dict.fromkeys((tuple(details), tuple(details[:1]), ())):
-        sizes = _FULL if kept else (*_FULL, *_SMALL[2:])
-        for size in sizes:
-            for wording in words[:3]:
-                if wording.width * base * size <= wide:
-                    yield False, wording, kept, base * size
-        if narrow:
-            for size in sizes:
-                for wording in words[:3]:
-                    if wording.width * base * size <= high:
-                        yield True, wording, kept, base * size
+        for sizes in (_FULL,) if kept else (_FULL, _SMALL[2:]):
+            for turned in turns:
+                room = high if turned else wide
+                for size in sizes:
+                    for wording in words[:3]:
+                        if wording.width * base * size <= room:
+                            yield turned, wording, kept, base * size
     for size in _SMALL:
-        yield False, words[-1], (), base * size
-        if narrow:
-            yield True, words[-1], (), base * size
+        for turned in turns:
+            yield turned, words[-1], (), base * size
 
 
 def _block(

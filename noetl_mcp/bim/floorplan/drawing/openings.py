@@ -17,7 +17,7 @@ _SHORT = 0.72
 
 
 class DoorSign(NamedTuple):
-    """A door: its leaves, the ways they swing, and the ground that they sweep.
+    """A door: its leaves and the ways they swing.
 
     `above` is where a panel is when it is open; `sill` closes the hole on the face where it hangs.
     """
@@ -26,7 +26,6 @@ class DoorSign(NamedTuple):
     swings: tuple[Arc, ...]
     above: tuple[Stroke, ...]
     sill: Stroke
-    swept: tuple[Box, ...]
 
 
 def at(wall: Wall, along: float, across: float) -> Point:
@@ -54,28 +53,23 @@ def door_sign(wall: Wall, opening: Opening, usual: float) -> DoorSign:
     else:
         sides = [(first, last) if opening.hinge != "end" else (last, first)]
     leaves, swings = [], []
-    swept: list[Box] = []
     for hinge, jamb in sides:
         reach = abs(jamb - hinge)
         foot, tip = at(wall, hinge, across), at(wall, hinge, across + into * reach)
         leaves.append(Stroke((foot, tip)))
         clockwise = ((jamb > hinge) == (into < 0)) == wall.horizontal
         swings.append(Arc(foot, reach, tip, at(wall, jamb, across), clockwise))
-        swept += _quarter(foot, reach, *_quadrant(wall, jamb > hinge, into))
-    return DoorSign(tuple(leaves), tuple(swings), (), sill, tuple(swept))
+    return DoorSign(tuple(leaves), tuple(swings), (), sill)
 
 
-def _quadrant(wall: Wall, onward: bool, into: int) -> tuple[int, int]:
-    along = 1 if onward else -1
-    return (along, into) if wall.horizontal else (into, along)
-
-
-def _quarter(center: Point, radius: float, right: int, down: int) -> tuple[Box, Box]:
-    """Two boxes that just cover a quarter of a circle; the corner beyond it stays free."""
-    (x, y), short = center, radius * _SHORT
+def swept(arc: Arc) -> tuple[Box, Box]:
+    """The ground of a leaf that swings, as two boxes; the corner beyond its arc stays free."""
+    (x, y), long, short = arc.center, arc.radius, arc.radius * _SHORT
+    right = arc.start[0] + arc.end[0] > 2 * x
+    down = arc.start[1] + arc.end[1] > 2 * y
     return (
-        Box(x if right > 0 else x - radius, y if down > 0 else y - short, radius, short),
-        Box(x if right > 0 else x - short, y if down > 0 else y - radius, short, radius),
+        Box(x if right else x - long, y if down else y - short, long, short),
+        Box(x if right else x - short, y if down else y - long, short, long),
     )
 
 
@@ -86,7 +80,7 @@ def _panel(wall: Wall, opening: Opening, sill: Stroke, far: float) -> DoorSign:
     leaf = Stroke((*panel, at(wall, first, thin)), closed=True)
     near = face(wall, opening.into or 1)
     above = (at(wall, first, near), at(wall, first, far), at(wall, last, far), at(wall, last, near))
-    return DoorSign((leaf,), (), (Stroke(above),), sill, ())
+    return DoorSign((leaf,), (), (Stroke(above),), sill)
 
 
 def window_lines(wall: Wall, opening: Opening, panes: int, fine: bool) -> list[Stroke]:

@@ -5,7 +5,7 @@ It refuses with CannotDraw what cannot be shown; a plan without rooms is a pictu
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from noetl_mcp.bim.floorplan.building import Building, PlacedFloor, PlacedRoom
 from noetl_mcp.bim.floorplan.drawing import lengths, surround
@@ -118,7 +118,8 @@ def _floor(
 ) -> tuple[Layer, ...]:
     scale, unit = writing.scale, building.habits.unit
     ground = fills(shapes, palette)
-    titles = {id(room): _sentence(room, unit, look) for room in shapes.rooms}
+    names = {id(room): _called(room) for room in shapes.rooms}
+    titles = {id(room): _sentence(room, names, unit, look) for room in shapes.rooms}
     layers: list[Layer] = []
     if shapes.rooms:
         layers.append(ground_layer(shapes, palette, titles))
@@ -129,7 +130,7 @@ def _floor(
     layers += overlap_layers(shapes, palette, scale)
     if _wants_labels(building, look):
         writing.pile, writing.chips = {}, []
-        write_floor(shapes, building, look, palette, ground, writing)
+        write_floor(shapes, building, look, palette, ground, names, writing)
         layers += writing.layers(palette)
     if told and shapes.around is not None:
         layers += dimension_layers(
@@ -207,21 +208,23 @@ def _title(building: Building) -> tuple[str, str]:
     )
 
 
-def _sentence(room: PlacedRoom, unit: str, look: Look) -> str:
+def _called(room: PlacedRoom) -> str:
     said = room.room.label
-    called = words_of(said.text if said else None, room.name)
+    return words_of(said.text if said else None, room.name)
+
+
+def _sentence(room: PlacedRoom, names: Mapping[int, str], unit: str, look: Look) -> str:
     size = lengths.size(room.box.width, room.box.height, unit, look.length_unit)
-    return f"{called}, {size}"
+    return f"{names[id(room)]}, {size}"
 
 
 def _description(shapes: Sequence[FloorShapes]) -> str:
     told = []
     for one in shapes:
-        names = [
-            words_of(r.room.label.text if r.room.label else None, r.name) for r in one.floor.rooms
-        ]
-        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-        told.append(f"Floor {one.floor.id}: {', '.join(names[:20])}{more}.")
+        names = [_called(room) for room in one.floor.rooms[:20]]
+        left = len(one.floor.rooms) - len(names)
+        more = f" and {left} more" if left else ""
+        told.append(f"Floor {one.floor.id}: {', '.join(names)}{more}.")
     return " ".join(told)
 
 

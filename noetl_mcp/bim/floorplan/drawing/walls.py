@@ -20,7 +20,7 @@ def wall_network(floor: PlacedFloor, building: Building) -> Network:
     laid = lines_of(floor, thickness)
     lines = {key: Line(runs_of(edges), thickness / 2) for key, edges in laid.lines.items()}
     _join(lines, laid.lines)
-    unplaced = connected(floor, laid.lines, lines)
+    unplaced = connected(floor, laid, lines)
     own_openings(building, laid.wanted, lines)
     walls = [wall for key, line in lines.items() for wall in _walls(key, line, lines, thickness)]
     return Network(tuple(walls), thickness, tuple(unplaced))

@@ -5,7 +5,7 @@ of a connection a part of the common wall, of a wall's own door or window a part
 20%`) or its distance from the wall's left or upper end (`at 3`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import (
@@ -14,7 +14,7 @@ from noetl_mcp.bim.floorplan.building import (
     PlacedFloor,
     PlacedRoom,
 )
-from noetl_mcp.bim.floorplan.drawing.edges import BEFORE, Edge, LineKey
+from noetl_mcp.bim.floorplan.drawing.edges import BEFORE, Edge, Laid, LineKey
 from noetl_mcp.bim.floorplan.drawing.meeting import Meeting, between, outward
 from noetl_mcp.bim.floorplan.drawing.network import Opening
 from noetl_mcp.bim.floorplan.drawing.placing import PASSAGES, Line, Wish, outer_parts
@@ -28,19 +28,12 @@ Wanted = tuple[tree.Wall, LineKey, Edge]
 Lines = dict[LineKey, Line]
 
 
-def connected(
-    floor: PlacedFloor, laid: Mapping[LineKey, list[Edge]], lines: Lines
-) -> list[PlacedConnection]:
+def connected(floor: PlacedFloor, laid: Laid, lines: Lines) -> list[PlacedConnection]:
     """Put all connections into the walls; return those that meet none."""
-    if not floor.connections:
-        return []
-    edges = {
-        (id(edge.room), edge.side): (key, edge) for key, there in laid.items() for edge in there
-    }
     unplaced: list[PlacedConnection] = []
     written = sorted(floor.connections, key=lambda one: one.connection.at is None)
     for connection in written:
-        met = _met(connection, edges, lines)
+        met = _met(connection, laid, lines)
         if met is None or not _put(connection, met, lines):
             unplaced.append(connection)
     return unplaced
@@ -58,7 +51,7 @@ def own_openings(building: Building, wanted: list[Wanted], lines: Lines) -> None
 
 def _met(
     connection: PlacedConnection,
-    edges: dict[tuple[int, str], tuple[LineKey, Edge]],
+    laid: Laid,
     lines: Lines,
 ) -> Meeting | None:
     first, second = connection.first, connection.second
@@ -66,8 +59,8 @@ def _met(
     if first is None or second is None:
         room = first or second
         side = said.second.side if first is None else said.first.side
-        return None if room is None else outward(room, side, edges, lines)
-    return between(first, second, (said.first.side, said.second.side), edges)
+        return None if room is None else outward(room, side, laid, lines)
+    return between(first, second, (said.first.side, said.second.side), laid)
 
 
 def _put(connection: PlacedConnection, met: Meeting, lines: Lines) -> bool:
