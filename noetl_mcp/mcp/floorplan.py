@@ -1,4 +1,4 @@
-"""The MCP server of floor plans: four tools and one resource. It keeps nothing and writes nothing.
+"""The MCP server of floor plans: five tools and one resource. It keeps nothing and writes nothing.
 
 The tools themselves know no protocol and stand in `bim/floorplan/tools.py`; here they are offered,
 called in threads so that the connection stays awake, and their answers are wrapped.
@@ -44,11 +44,13 @@ def server() -> Server[Any]:
         cache_hints={
             "tools/list": _ALWAYS_THE_SAME,
             "resources/list": _ALWAYS_THE_SAME,
+            "resources/templates/list": _ALWAYS_THE_SAME,
             "resources/read": _ALWAYS_THE_SAME,
         },
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
         on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
         on_read_resource=_read_resource,
     )
 
@@ -115,6 +117,12 @@ async def _list_resources(
         mime_type=_MARKDOWN,
     )
     return types.ListResourcesResult(resources=[schema])
+
+
+async def _list_templates(
+    context: Context, params: types.PaginatedRequestParams | None
+) -> types.ListResourceTemplatesResult:
+    return types.ListResourceTemplatesResult(resource_templates=[])
 
 
 async def _read_resource(

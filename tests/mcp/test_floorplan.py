@@ -128,6 +128,13 @@ def test_an_unknown_resource_is_not_found() -> None:
     assert "only floorplan://schema" in in_memory(work)
 
 
+def test_whoever_asks_for_templates_of_resources_is_told_that_there_are_none() -> None:
+    async def work(client: Client) -> int:
+        return len((await client.list_resource_templates()).resource_templates)
+
+    assert in_memory(work) == 0
+
+
 def test_tools_say_that_they_change_nothing() -> None:
     async def work(client: Client) -> list[types.Tool]:
         return (await client.list_tools()).tools
