@@ -58,7 +58,7 @@ def _layer(layer: Layer, sheet: Sheet) -> str:
 
 def _areas(layer: Areas, sheet: Sheet) -> str:
     k, (ox, oy) = sheet.scale, sheet.origin
-    parts = [f'<g class="{layer.name}">']
+    parts = [f'<g class="{layer.name}" shape-rendering="crispEdges">']
     for room, title, (x, y, width, height), fill in layer.areas:
         parts.append(
             f'<rect data-room={_attribute(room)} x="{ox + x * k:.6g}" y="{oy + y * k:.6g}" '

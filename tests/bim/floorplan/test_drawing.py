@@ -104,7 +104,7 @@ def test_a_flat_shows_its_doors_windows_and_names() -> None:
 
     assert len(lines(found, "walls")) == 1
     assert len(arcs(found)) == 4
-    assert len(lines(found, "glass")[0].shapes) == 4
+    assert len(lines(found, "windows")[0].shapes) == 4
     assert len(lines(found, "entrances")[0].shapes) == 1
     assert {"Living", "Bed", "Hall"} <= set(texts(found, "labels"))
     assert texts(found, "title") == ["Garden flat"]

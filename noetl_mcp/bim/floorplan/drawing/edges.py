@@ -89,30 +89,31 @@ def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
         x, y, width, height = room.box
         left, right, top, bottom = xs[x], xs[x + width], ys[y], ys[y + height]
         color = wall_color(room) if room.style is not None else None
-        listed = {wall.side: wall for wall in reversed(room.room.walls)}
+        walls, tall = room.room.walls, room.height
+        solid = dict.fromkeys(SIDES, True)
+        heights = dict.fromkeys(SIDES, tall)
+        holes = False
+        for wall in reversed(walls):
+            solid[wall.side] = wall.kind != "open"
+            heights[wall.side] = wall.height or tall
+            holes = holes or wall.kind not in _PLAIN
         for side, key, start, end in (
             ("top", (True, top), left, right),
             ("right", (False, right), top, bottom),
             ("bottom", (True, bottom), left, right),
             ("left", (False, left), top, bottom),
         ):
-            wall = listed.get(side)
-            if wall is None:
-                edge = Edge(room, side, start, end, True, room.height, color)
-            else:
-                tall = wall.height or room.height
-                edge = Edge(room, side, start, end, wall.kind != "open", tall, color)
+            edge = Edge(room, side, start, end, solid[side], heights[side], color)
             if key in lines:
                 lines[key].append(edge)
             else:
                 lines[key] = [edge]
-            if wall is None or (wall.kind in _PLAIN and len(listed) == len(room.room.walls)):
-                continue
-            wanted += [
-                (one, key, edge)
-                for one in room.room.walls
-                if one.side == side and one.kind not in _PLAIN
-            ]
+            if holes:
+                wanted += [
+                    (wall, key, edge)
+                    for wall in walls
+                    if wall.side == side and wall.kind not in _PLAIN
+                ]
     return Laid(lines, wanted, xs, ys)
 
 

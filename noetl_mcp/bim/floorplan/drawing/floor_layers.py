@@ -120,23 +120,25 @@ def opening_layers(
     floor: FloorShapes, palette: Palette, scale: float, ground: Mapping[str, str], pane: float
 ) -> Iterator[Layer]:
     """Windows, passages and doors."""
-    glass: list[Shape] = []
     windows: list[Shape] = []
+    panes: list[Shape] = []
     passages: list[Shape] = []
+    thin = THINNEST / scale
     fine = floor.network.thickness * scale >= _FINE_WINDOW
     for wall, opening in floor.network.openings():
         if opening.kind == "window":
-            panes = max(1, min(60, round(opening.width / max(pane, 1e-9))))
-            panes = panes if opening.width / panes * scale > 7 else 1
-            thick = max(wall.thickness, THINNEST / scale)
-            seen = wall._replace(thickness=thick)
-            glass.append(Patch(seen.box(opening.start, opening.end)))
-            windows.extend(signs.window_lines(seen, opening, panes, fine))
+            count = max(1, min(60, round(opening.width / max(pane, 1e-9))))
+            count = count if opening.width / count * scale > 7 else 1
+            seen = wall if wall.thickness >= thin else wall._replace(thickness=thin)
+            windows.append(Patch(seen.box(opening.start, opening.end)))
+            if fine:
+                panes.extend(signs.pane_lines(seen, opening, count))
         elif opening.kind == "opening" and wall.solid:
             passages.extend(signs.passage_lines(wall, opening))
-    if glass:
-        yield Lines("glass", None, 0.0, tuple(glass), fill=palette.glass)
-        yield Lines("windows", palette.symbol, 0.8, tuple(windows))
+    if windows:
+        yield Lines("windows", palette.symbol, 0.8, tuple(windows), fill=palette.glass)
+    if panes:
+        yield Lines("panes", palette.symbol, 0.8, tuple(panes))
     if passages:
         yield Lines("passages", palette.faint, 0.7, tuple(passages), dash=(3, 2.5))
     yield from _door_layers(floor, palette, scale, ground)

@@ -84,12 +84,19 @@ def _panel(wall: Wall, opening: Opening, sill: Stroke, far: float) -> DoorSign:
 
 
 def window_lines(wall: Wall, opening: Opening, panes: int, fine: bool) -> list[Stroke]:
-    """Draw a window: both faces of the wall, the glass between, a post between its panes."""
+    """Draw a window: both faces of the wall; in a fine one what is between them, too."""
     half = wall.thickness / 2
-    lines = [
+    faces = [
         Stroke((at(wall, opening.start, across), at(wall, opening.end, across)))
-        for across in ((-half, 0.0, half) if fine else (-half, half))
+        for across in (-half, half)
     ]
+    return faces + pane_lines(wall, opening, panes) if fine else faces
+
+
+def pane_lines(wall: Wall, opening: Opening, panes: int) -> list[Stroke]:
+    """Draw what is in a window: the glass along its middle, a post between its panes."""
+    half = wall.thickness / 2
+    lines = [Stroke((at(wall, opening.start, 0.0), at(wall, opening.end, 0.0)))]
     for pane in range(1, panes):
         along = opening.start + opening.width * pane / panes
         lines.append(Stroke((at(wall, along, -half), at(wall, along, half))))
