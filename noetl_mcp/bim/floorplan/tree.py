@@ -28,7 +28,10 @@ class Name(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A clause that ends in a string, such as `label "Hall"`; `text` has no quotes or escapes."""
+    """A clause that ends in a string, such as `label "Hall"`; `text` has no quotes or escapes.
+
+    `text_start` and `text_end` are those of the string with its quotes.
+    """
 
     text: str
     start: int

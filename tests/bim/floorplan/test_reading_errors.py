@@ -67,7 +67,7 @@ def test_what_is_wrong_with_a_room_is_told_where_it_is(clauses: str, where: str)
         ("floor f { }", "1:1 Expected 'floorplan', but found 'floor'."),
         ("floorplan\nfloorplan", "2:1 Expected something that a plan can have"),
         ("floorplan // hi", "1:11 Expected something that a plan can have"),
-        ("floorplan floor f {", "1:20 Expected a room, a stair, a lift or '}'"),
+        ("floorplan floor f {", "1:20 Expected '}' or something on the floor"),
         ("floorplan floor { }", "1:17 Expected a name for the floor"),
         ("floorplan vertical a.S", "1:23 Expected 'to', but the text ends here."),
         ("floorplan connect A to B", "1:25 Expected a kind of connection"),
@@ -93,7 +93,7 @@ def test_what_is_wrong_with_a_room_is_told_where_it_is(clauses: str, where: str)
         ("floorplan floor f { lift L doors (top) }", "1:28 Expected 'size'"),
         (
             "floorplan floor f { furniture [ sofa ] }",
-            "1:21 Expected a room, a stair, a lift or '}'",
+            "1:21 Expected '}' or something on the floor",
         ),
     ],
 )

@@ -113,12 +113,12 @@ def composed(c: Cursor) -> tuple[Room, ...]:
         if sign in c.words.room_kinds:
             _keep(c, room, found)
             continue
-        c.expected("a sub-room or ']'", c.words.room_kinds)
+        c.expected("']' or a room", c.words.room_kinds)
         c.i += sign in BEGINNINGS
         c.skip(())
     c.depth -= 1
     if not c.passes("]"):
-        c.expected("a sub-room or ']'", c.words.room_kinds)
+        c.expected("']' or a room", c.words.room_kinds)
     return tuple(found)
 
 
@@ -251,20 +251,22 @@ def floor(c: Cursor) -> Floor:
     height = values.measure(c) if c.texts[c.i] == "height" else None
     opens = c.start
     c.take("{")
-    things: list[Any] = []
+    rooms: list[Room] = []
+    stairs: list[Stair] = []
+    lifts: list[Lift] = []
+    kept: dict[str, list[Any]] = {"stair": stairs, "lift": lifts}
     while (sign := c.texts[c.i]) != "}" and sign not in _DOCUMENT:
         read = _ON_FLOOR.get(sign)
         if read is not None:
-            _keep(c, read, things)
+            _keep(c, read, kept.get(sign, rooms))
             continue
-        c.expected("a room, a stair, a lift or '}'", tuple(_ON_FLOOR))
+        c.expected("'}' or something on the floor", tuple(_ON_FLOOR))
         c.skip(())
         if c.texts[c.i] == "]":
             c.i += 1
     closes = c.start
     if not c.passes("}"):
-        c.expected("a room, a stair, a lift or '}'", tuple(_ON_FLOOR))
-    rooms, stairs, lifts = (
-        tuple(thing for thing in things if isinstance(thing, kind)) for kind in (Room, Stair, Lift)
+        c.expected("'}' or something on the floor", tuple(_ON_FLOOR))
+    return Floor(
+        name, height, tuple(rooms), tuple(stairs), tuple(lifts), opens, closes, start, c.end
     )
-    return Floor(name, height, rooms, stairs, lifts, opens, closes, start, c.end)  # type: ignore[arg-type]
