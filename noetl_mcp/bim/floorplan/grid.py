@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from noetl_mcp.bim.floorplan.building import Box
 
+_Span = tuple[float, float, float, float]
 _MOST_CELLS = 400
 _FAR = 1e12
 _EDGE = 4e-7  # boxes that touch need not share a cell
@@ -51,19 +53,10 @@ class Grid:
             return []
         spans = [(x, y, x + width, y + height) for x, y, width, height in self.boxes]
         for inside in self.cells.values():
-            if len(inside) < 2:
-                continue
-            for place, first in enumerate(inside):
-                if len(found) > most:
-                    return sorted(found)
-                left, top, right, bottom = spans[first]
-                for second in inside[place + 1 :]:
-                    x, y, x2, y2 = spans[second]
-                    if (
-                        min(right, x2) - max(left, x) > least
-                        and min(bottom, y2) - max(top, y) > least
-                    ):
-                        found.add((first, second))
+            if len(inside) > 1:
+                _add_pairs(inside, spans, least, found, most)
+            if len(found) > most:
+                return sorted(found)
         for first in self.large:
             for second in range(len(self.boxes)):
                 if first != second and _overlap(spans[first], spans[second], least):
@@ -81,6 +74,33 @@ class Grid:
             left, top, width, height = self.boxes[index]
             if left <= x <= left + width and top <= y <= top + height:
                 yield index
+
+
+def _add_pairs(
+    inside: Sequence[int],
+    spans: Sequence[_Span],
+    least: float,
+    found: set[tuple[int, int]],
+    most: int,
+) -> None:
+    """Add the pairs of one cell; sorted along the axis on which its boxes are shorter."""
+    wide = sum(spans[index][2] - spans[index][0] for index in inside)
+    high = sum(spans[index][3] - spans[index][1] for index in inside)
+    low, far, across, beyond = (0, 2, 1, 3) if wide <= high else (1, 3, 0, 2)
+    ordered = sorted(inside, key=lambda index: spans[index][low])
+    for place, first in enumerate(ordered):
+        if len(found) > most:
+            return
+        one = spans[first]
+        for second in islice(ordered, place + 1, None):
+            other = spans[second]
+            if other[low] >= one[far] - least:
+                break
+            if (
+                min(one[far], other[far]) - other[low] > least
+                and min(one[beyond], other[beyond]) - max(one[across], other[across]) > least
+            ):
+                found.add((first, second) if first < second else (second, first))
 
 
 def _is_near(box: Box) -> bool:

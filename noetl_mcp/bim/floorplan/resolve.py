@@ -36,6 +36,7 @@ from noetl_mcp.bim.floorplan.stair_sizes import stair_box
 from noetl_mcp.bim.floorplan.units import Scale, factor, scale_to
 from noetl_mcp.bim.floorplan.words import OUTSIDE
 
+_MOST_NAMES = 100
 _RISER_INCHES, _TREAD_INCHES, _STAIR_FEET = 7.0, 11.0, 3.0
 
 
@@ -182,7 +183,9 @@ def _told(rooms: Sequence[tree.Room], placement: Placement) -> Iterator[Finding]
     """Tell of rooms without a place."""
     lost = placement.lost
     waiting = [index for index, reason in lost.items() if reason is Reason.WAITS]
-    names = ", ".join(rooms[index].name.text for index in waiting)
+    names = ", ".join(rooms[index].name.text for index in waiting[:_MOST_NAMES])
+    if len(waiting) > _MOST_NAMES:
+        names += f" and {len(waiting) - _MOST_NAMES} more"
     relations = {rooms[index].name.text: rooms[index].relation for index in waiting}
     circle = _circle(relations)
     for index, reason in lost.items():
