@@ -94,7 +94,8 @@ def _sheets(
         )
     )
     if writing.unnamed:
-        notes = (*notes, f"{writing.unnamed} rooms are too small for their name at this width.")
+        some = "1 room is" if writing.unnamed == 1 else f"{writing.unnamed} rooms are"
+        notes = (*notes, f"{some} too small for a name in a picture of this width.")
     return Drawing(
         place.width,
         height,

@@ -26,6 +26,14 @@ Line = tuple[Point, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class StairPart:
+    """A flight with the edges of its steps from the lowest on, or a landing, which has none."""
+
+    outline: Line
+    edges: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StairLines:
     """A stair on a floor: its flights and landings, the edges of its steps, the way up.
 
@@ -39,6 +47,8 @@ class StairLines:
     way: Line
     box: Box
     width: float
+    parts: tuple[StairPart, ...]
+    """Flights and landings in the order in which they are climbed."""
 
 
 @dataclass(slots=True)
@@ -49,6 +59,8 @@ class _Walk:
     heading: Point = (0.0, -1.0)
     outlines: list[Line] = field(default_factory=list)
     steps: list[Line] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+    """For each outline, how many edges of steps lie below it."""
     way: list[Point] = field(default_factory=list)
 
     @property
@@ -62,6 +74,7 @@ class _Walk:
 
     def patch(self, length: float, left: float, right: float) -> None:
         corners = ((0.0, left), (length, left), (length, right), (0.0, right))
+        self.begins.append(len(self.steps))
         self.outlines.append(tuple(self.point(*corner) for corner in corners))
 
     def flight(self, count: int, tread: float, width: float) -> None:
@@ -120,6 +133,7 @@ class _Walk:
         angles = [math.radians(degrees) * part / parts for part in range(parts + 1)]
         rim = [self._round(radius, outer, angle) for angle in angles]
         well = [self._round(radius, inner, angle) for angle in reversed(angles)]
+        self.begins.append(len(self.steps))
         self.outlines.append((*rim, *well))
         for step in range(count + 1):
             angle = math.radians(degrees) * step / count
@@ -262,6 +276,7 @@ def _spiral(stair: PlacedStair, scale: Scale) -> StairLines:
         tuple(at(middle, part) for part in parts),
         Box(stair.x, stair.y, 2 * outer, 2 * outer),
         outer - inner,
+        (StairPart(ring(outer), tuple(treads)),),
     )
 
 
@@ -283,14 +298,18 @@ def _laid(walk: _Walk, stair: PlacedStair, quarters: int) -> StairLines:
 
     treads = [moved(line) for line in walk.steps]
     break_at = _break(treads, stair.tread)
+    outlines = tuple(map(moved, walk.outlines))
+    ends = (*walk.begins[1:], len(treads))
+    parts = zip(outlines, walk.begins, ends, strict=True)
     return StairLines(
-        tuple(map(moved, walk.outlines)),
+        outlines,
         tuple(treads[:break_at]),
         tuple(treads[break_at:]),
         _cut(treads, break_at),
         moved(_without_doubles(walk.way)),
         Box(stair.x, stair.y, width, height),
         stair.width,
+        tuple(StairPart(line, tuple(treads[a:b])) for line, a, b in parts),
     )
 
 
