@@ -11,8 +11,9 @@ from typing import NamedTuple
 from noetl_mcp import __version__
 from noetl_mcp.bim.floorplan.building import Box, Building, PlacedFloor, PlacedLift, PlacedRoom
 from noetl_mcp.bim.floorplan.drawing.network import Opening, Wall
+from noetl_mcp.bim.floorplan.drawing.stairs import stair_lines
 from noetl_mcp.bim.floorplan.drawing.walls import wall_network
-from noetl_mcp.bim.floorplan.units import factor
+from noetl_mcp.bim.floorplan.units import factor, scale_to
 from noetl_mcp.bim.ifc.stairs import add_stair
 from noetl_mcp.bim.ifc.writer import Entity, Writer
 
@@ -44,6 +45,7 @@ def ifc_text(building: Building, *, storey_height: float | None = None) -> str:
     `storey_height` is that of floors which name none, in metres.
     """
     metres = factor(building.habits.unit, "m")
+    scale = scale_to(building.habits.unit, raw=building.raw)
     name = title_of(building)
     writer = Writer(name, seed=name)
     site = writer.root("IfcSite", "site", Name="Site", CompositionType="ELEMENT")
@@ -61,7 +63,8 @@ def ifc_text(building: Building, *, storey_height: float | None = None) -> str:
         for index, wall in enumerate(one for one in network.walls if one.solid):
             _wall(storey, wall, index)
         for stair in floor.stairs:
-            add_stair(writer, storey.entity, storey.placement, stair, metres, storey.key)
+            lines = stair_lines(stair, scale)
+            add_stair(writer, storey.entity, storey.placement, stair, lines, metres, storey.key)
         for lift in floor.lifts:
             _lift(storey, lift)
     return writer.text(name=f"{name}.ifc", program=PROGRAM, version=__version__)
