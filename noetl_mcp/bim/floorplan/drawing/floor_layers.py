@@ -66,16 +66,19 @@ def wall_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[
             continue
         ink = _wall_ink(wall.color, palette)
         patches = drawn.setdefault(ink, [])
-        half = thick / 2
-        for start, end in wall._replace(thickness=thick).solids():
-            if wall.horizontal:
-                patches.append(Patch(Box(start, wall.at - half, end - start, thick)))
-                continue
-            patches.append(Patch(Box(wall.at - half, start, thick, end - start)))
+        seen = wall if wall.thickness == thick else wall._replace(thickness=thick)
+        patches += [_patch(seen, start, end, thick) for start, end in seen.solids()]
     if open_edges:
         yield Lines("open-edges", palette.faint, 0.9, tuple(open_edges), dash=(5, 4))
     for ink, patches in drawn.items():
         yield Lines("walls", None, 0.0, tuple(patches), fill=ink)
+
+
+def _patch(wall: Wall, start: float, end: float, thick: float) -> Patch:
+    low = wall.at - thick / 2
+    if wall.horizontal:
+        return Patch(Box(start, low, end - start, thick))
+    return Patch(Box(low, start, thick, end - start))
 
 
 def overlap_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[Layer]:
@@ -123,16 +126,15 @@ def opening_layers(
     windows: list[Shape] = []
     panes: list[Shape] = []
     passages: list[Shape] = []
-    thin = THINNEST / scale
+    thick = max(floor.network.thickness, THINNEST / scale)
     fine = floor.network.thickness * scale >= _FINE_WINDOW
     for wall, opening in floor.network.openings():
         if opening.kind == "window":
             count = max(1, min(60, round(opening.width / max(pane, 1e-9))))
             count = count if opening.width / count * scale > 7 else 1
-            seen = wall if wall.thickness >= thin else wall._replace(thickness=thin)
-            windows.append(Patch(seen.box(opening.start, opening.end)))
+            windows.append(_patch(wall, opening.start, opening.end, thick))
             if fine:
-                panes.extend(signs.pane_lines(seen, opening, count))
+                panes.extend(signs.pane_lines(wall, opening, count))
         elif opening.kind == "opening" and wall.solid:
             passages.extend(signs.passage_lines(wall, opening))
     if windows:

@@ -35,8 +35,9 @@ def between(
         return _inside(second, sides[1] or sides[0], laid)
     if first.parent == second.name and first in second.rooms:
         return _inside(first, sides[0] or sides[1], laid)
-    tried = [side for side in SIDES if sides[0] in (None, side)]
-    tried = [side for side in tried if sides[1] in (None, OPPOSITE[side])]
+    tried = [sides[0]] if sides[0] is not None else list(SIDES)
+    if sides[1] is not None:
+        tried = [side for side in tried if sides[1] == OPPOSITE[side]]
     found = _facing(first, second, tried, laid)
     return found or _facing(first, second, list(SIDES), laid)
 
