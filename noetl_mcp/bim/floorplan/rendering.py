@@ -21,6 +21,9 @@ def rendered(asked: RenderArguments) -> Answer:
         return found
     try:
         return _drawn(found, asked)
+    except ModuleNotFoundError:
+        says = "DXF needs the extra 'cad': pip install 'noetl-mcp[cad]'"
+        return Answer({"success": False, "errors": [{"message": says}], **found.warnings})
     except CannotDraw as reason:
         return Answer({"success": False, "errors": [{"message": str(reason)}], **found.warnings})
 
