@@ -105,7 +105,7 @@ def _plain(words: Words) -> Mapping[str, str]:
     """Return the expressions of what is cut out as one sign, with groups for their parts."""
     side, number = _any(words.sides), f"({_PLAIN})"
     length = rf"{number}(?:({_any(words.units)})(?![A-Za-z0-9_]))?+"
-    taken = rf"(?:{_any(words.clauses)})(?![A-Za-z0-9_])"
+    taken = rf"(?:{_any(words.reserved)})(?![A-Za-z0-9_])"
     name, place = rf"(?!{taken})({_NAME})", rf"(?!(?!outside){taken})({_NAME})"
     entry = rf"({side}){_BLANK}:{_BLANK}({_any(words.wall_kinds)})"
     bare = rf"{_ungrouped(entry)}{_BLANK}"

@@ -143,15 +143,19 @@ class Words:
     def may_name(self, text: str) -> bool:
         """Say whether a text can be the name of a room, a floor or a style.
 
-        Words that begin a clause cannot, nor can words with a hyphen; `door` and `left` can, since
-        where a name stands nothing else may stand.
+        No word of the language can, wherever it stands: other programs read the same plans.
         """
-        return text.isidentifier() and text.isascii() and text not in self.clauses
+        return text.isidentifier() and text.isascii() and text not in self.reserved
 
     @cached_property
-    def clauses(self) -> frozenset[str]:
-        """What begins a clause and can be no name."""
-        return frozenset(self.structure)
+    def reserved(self) -> frozenset[str]:
+        """What can be no name."""
+        return frozenset(self.keywords)
+
+    @cached_property
+    def config_words(self) -> frozenset[str]:
+        """The words that can be values of the config."""
+        return frozenset((*self.area_units, *self.themes, *self.codes))
 
     @cached_property
     def keywords(self) -> tuple[str, ...]:

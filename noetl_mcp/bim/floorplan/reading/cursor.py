@@ -180,7 +180,7 @@ class Cursor:
         i = self.i
         sign = self.texts[i]
         if not self.words.may_name(sign):
-            if sign in self.words.structure:
+            if sign in self.words.reserved:
                 what = f"{what} ('{sign}' is a word of the language)"
             raise self.lost(what)
         self.i = i + 1

@@ -97,4 +97,7 @@ def config_value(c: Cursor) -> Value:
     if sign in c.words.units:
         c.i += 1
         return Value(sign, "unit")
+    if sign in c.words.config_words:
+        c.i += 1
+        return Value(sign, "name")
     return Value(c.name("a value").text, "name")
