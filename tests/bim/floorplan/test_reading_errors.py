@@ -1,7 +1,5 @@
 """Errors of reading: each where it is, with what was expected, as many as there are."""
 
-import time
-
 import pytest
 
 from noetl_mcp.bim.floorplan.reading.cursor import DEEPEST, MOST_ERRORS
@@ -211,12 +209,11 @@ def test_no_more_errors_are_kept_than_anybody_reads() -> None:
         "%%{",
     ],
 )
-def test_hostile_texts_take_time_in_proportion(piece: str) -> None:
-    def seconds(text: str) -> float:
-        begun = time.process_time()
-        read(text)
-        return time.process_time() - begun
-
+def test_hostile_texts_come_to_their_end(piece: str) -> None:
     for head in ("", "---\n", "floorplan floor f { "):
-        short = min(seconds(head + piece * 500) for _ in range(3))
-        assert seconds(head + piece * 8_000) < max(short, 0.002) * 16 * 6
+        text = head + piece * 20_000
+
+        errors = read(text).errors
+
+        assert all(error.start is not None and error.start <= len(text) for error in errors)
+        assert len(errors) <= 101
