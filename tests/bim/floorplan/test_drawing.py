@@ -387,6 +387,23 @@ def test_a_room_without_an_area_is_noted() -> None:
     assert found.notes == ("Room 'A' is not drawn: it has no area.",)
 
 
+def test_stairs_and_lifts_without_an_area_are_noted() -> None:
+    found = drawing(
+        "floor f { stair S at (0,0) shape straight toward top rise 10ft width 0 "
+        "stair T at (0,0) shape spiral rotation clockwise outer-radius 0 rise 9ft "
+        "stair U at (0,0) shape winder from top turn left winders 3 rise 9ft tread 0 "
+        "lift L at (0,0) size (0 x 5) }"
+    )
+
+    assert [note.split(" is ")[0] for note in found.notes] == [
+        "Stair 'S'",
+        "Stair 'T'",
+        "Stair 'U'",
+        "Lift 'L'",
+    ]
+    assert texts(found, "empty")
+
+
 def test_a_connection_that_meets_no_wall_is_noted() -> None:
     found = drawing(
         "floor f { room A at (0,0) size (5 x 5) walls [top: solid] "

@@ -21,7 +21,7 @@ def clear_center(
     columns = list(_places(x, ground.x, ground.right, width, [(b.x, b.right) for b in near]))
     straight = [(x, row) for row in rows] + [(column, y) for column in columns]
     first = _first((x, y), straight, width, height, things)
-    if first is not None:
+    if first is not None or len(things) > _MOST_THINGS:
         return first
     rest = [(column, row) for column in columns for row in rows]
     return _first((x, y), rest, width, height, things)

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 READABLE = 4.5
 VISIBLE = 3.0
@@ -73,7 +73,7 @@ THEMES = {
 }
 
 
-@cache
+@lru_cache(maxsize=4096)
 def color(written: str) -> str | None:
     """Return a colour as `#rrggbb`; None for what is none."""
     if not _HEX.match(written):
@@ -82,21 +82,21 @@ def color(written: str) -> str | None:
     return "#" + (digits if len(digits) == 6 else "".join(digit * 2 for digit in digits))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def mixed(first: str, second: str, share: float) -> str:
     """Return the first colour with a share of the second in it."""
     pairs = zip(_channels(first), _channels(second), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def contrast(first: str, second: str) -> float:
     """Return the contrast of two colours as WCAG 2 measures it: 1 to 21."""
     bright, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
     return (bright + 0.05) / (dark + 0.05)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def on(ground: str, ink: str, least: float = READABLE) -> str:
     """Return the ink, or black or white where it cannot be told from the ground."""
     if contrast(ground, ink) >= least:
@@ -104,7 +104,7 @@ def on(ground: str, ink: str, least: float = READABLE) -> str:
     return max((_BLACK, _WHITE), key=lambda other: contrast(ground, other))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def seen(ground: str, shade: str, towards: str, least: float) -> str:
     """Return the shade, or as much of it as can be told from the ground."""
     steps = (mixed(shade, towards, share / 4) for share in range(5))

@@ -70,11 +70,12 @@ class Laid(NamedTuple):
         x, y, width, height = room.box
         if width <= 0 or height <= 0:
             return None
-        left, right = self.xs[x], self.xs[x + width]
-        top, bottom = self.ys[y], self.ys[y + height]
+        xs, ys = self.xs, self.ys
         if side in ("top", "bottom"):
-            return Spot((True, top if side == "top" else bottom), left, right)
-        return Spot((False, left if side == "left" else right), top, bottom)
+            at = ys[y if side == "top" else y + height]
+            return Spot((True, at), xs[x], xs[x + width])
+        at = xs[x if side == "left" else x + width]
+        return Spot((False, at), ys[y], ys[y + height])
 
 
 def lines_of(floor: PlacedFloor, thickness: float) -> Laid:

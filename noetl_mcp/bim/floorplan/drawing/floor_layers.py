@@ -25,7 +25,7 @@ THINNEST = 1.6
 _FINE_WINDOW = 4.5
 _ENTRANCE = 9.0
 _TOLD_APART = 2.2
-MOST_OVERLAPS = 40
+MOST_OVERLAPS = 20
 
 
 def fill_of(room: PlacedRoom, palette: Palette) -> str:

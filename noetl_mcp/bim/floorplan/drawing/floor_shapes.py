@@ -15,7 +15,7 @@ from noetl_mcp.bim.floorplan.building import (
     PlacedRoom,
     PlacedStair,
 )
-from noetl_mcp.bim.floorplan.drawing.limits import bounds, refuse_absurd
+from noetl_mcp.bim.floorplan.drawing.limits import bounds, has_ground, refuse_absurd
 from noetl_mcp.bim.floorplan.drawing.network import Network, Opening, Wall
 from noetl_mcp.bim.floorplan.drawing.openings import DoorSign, door_sign, swept
 from noetl_mcp.bim.floorplan.drawing.stairs import StairLines, stair_lines
@@ -69,7 +69,7 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
     network = wall_network(floor, building)
     doors = tuple(_doors(network, {room.name: room for room in rooms}, building))
     scale = scale_to(building.habits.unit, raw=building.raw)
-    stairs = tuple((stair, stair_lines(stair, scale)) for stair in floor.stairs)
+    stairs = tuple((one, stair_lines(one, scale)) for one in floor.stairs if has_ground(one))
     half = network.thickness / 2
     reach = [
         Box(o.x - half, o.y - half, o.width + 2 * half, o.height + 2 * half)

@@ -1,9 +1,9 @@
 """Say of which plans there is no picture: those whose numbers are absurd. It changes none."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from noetl_mcp.bim.floorplan.building import Box, PlacedFloor
+from noetl_mcp.bim.floorplan.building import Box, PlacedFloor, PlacedStair
 from noetl_mcp.bim.floorplan.drawing.look import CannotDraw
 from noetl_mcp.bim.floorplan.units import shown
 
@@ -11,11 +11,25 @@ FARTHEST = 1e7
 _MOST_TIMES = 20_000
 
 
-def without_area(floor: PlacedFloor) -> tuple[str, ...]:
-    """The rooms that cannot be seen, because a side of theirs is 0."""
-    return tuple(
-        room.name for room in floor.every_room() if min(room.box.width, room.box.height) <= 0
-    )
+def without_area(floor: PlacedFloor) -> Iterator[str]:
+    """What cannot be seen on a floor, because a side of it is 0."""
+    for room in floor.every_room():
+        if min(room.box.width, room.box.height) <= 0:
+            yield f"Room '{room.name}'"
+    for stair in floor.stairs:
+        if not has_ground(stair):
+            yield f"Stair '{stair.stair.name.text}'"
+    for lift in floor.lifts:
+        if min(lift.box.width, lift.box.height) <= 0:
+            yield f"Lift '{lift.lift.name.text}'"
+
+
+def has_ground(stair: PlacedStair) -> bool:
+    """Whether a stair covers any ground at all."""
+    shape = stair.stair.shape
+    if shape.kind == "spiral":
+        return shape.outer_radius is None or shape.outer_radius.value > 0
+    return stair.width > 0 and stair.tread > 0
 
 
 def bounds(boxes: Iterable[Box]) -> Box | None:
@@ -43,8 +57,8 @@ def refuse_absurd(floor: PlacedFloor, around: Box, unit: str) -> None:
     if sizes and sizes[-1] > 0 and max(around.width, around.height) > _MOST_TIMES * sizes[-1]:
         far = _farthest([(room.name, room.box) for room in floor.rooms])
         raise CannotDraw(
-            f"Floor '{floor.id}' cannot be drawn: its rooms are so far apart{far} that none could "
-            "be seen."
+            f"Floor '{floor.id}' cannot be drawn: its rooms are so small, or so far apart{far}, "
+            "that none could be seen."
         )
 
 

@@ -81,7 +81,7 @@ def _facing(first: PlacedRoom, second: PlacedRoom, sides: list[str], laid: Laid)
         low = max(mine.start, theirs.start)
         high = min(mine.end, theirs.end)
         gap = abs(mine.key[1] - theirs.key[1])
-        if high <= low or gap > _FAR * _reach(first, second):
+        if high <= low or (gap > 0 and gap > _FAR * _reach(first, second)):
             continue
         if (gap, low - high) < least:
             least = (gap, low - high)

@@ -50,7 +50,7 @@ class Line:
 
     def between(self, low: float, high: float) -> list[Opening]:
         """The openings that touch a part of the line."""
-        if not self.placed:
+        if not self.placed or self.placed[-1].end <= low:
             return []
         at = bisect.bisect_left(self.placed, low, key=_end)
         found = []

@@ -46,7 +46,7 @@ def drawn(building: Building, look: Look | None = None) -> Drawing:
     shapes = [floor_shapes(floor, building) for floor in floors]
     seen = [one for one in shapes if one.around is not None]
     if not seen:
-        return _nothing(building, look, palette)
+        return _nothing(building, look, palette, _notes(shapes))
     return _sheets(building, look, palette, seen, _notes(shapes))
 
 
@@ -231,7 +231,7 @@ def _description(shapes: Sequence[FloorShapes]) -> str:
 
 def _notes(shapes: Sequence[FloorShapes]) -> tuple[str, ...]:
     flat = itertools.chain.from_iterable(without_area(one.floor) for one in shapes)
-    notes = [f"Room '{name}' is not drawn: it has no area." for name in flat]
+    notes = [f"{thing} is not drawn: it has no area." for thing in flat]
     for one in shapes:
         for left in one.network.unplaced:
             said = left.connection
@@ -242,7 +242,7 @@ def _notes(shapes: Sequence[FloorShapes]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _nothing(building: Building, look: Look, palette: Palette) -> Drawing:
+def _nothing(building: Building, look: Look, palette: Palette, notes: tuple[str, ...]) -> Drawing:
     base = _base(look)
     width = float(min(WIDEST, max(NARROWEST, look.width)))
     height = round(width * 0.4)
@@ -262,4 +262,5 @@ def _nothing(building: Building, look: Look, palette: Palette) -> Drawing:
         "A floor plan without rooms.",
         (Sheet(None, 1.0, (0.0, 0.0), layers),),
         building.habits.font_family,
+        notes,
     )

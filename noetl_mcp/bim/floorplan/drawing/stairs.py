@@ -251,7 +251,8 @@ def _spiral(stair: PlacedStair, scale: Scale) -> StairLines:
     inner = min(inner, outer * 0.9)
     center = (stair.x + outer, stair.y + outer)
     sign = -1.0 if shape.rotation == "counterclockwise" else 1.0
-    whole = min(_FULL_TURN, math.degrees(count * stair.tread / (outer * 0.66)))
+    whole = math.degrees(count * max(stair.tread, 1e-9) / max(outer * 0.66, 1e-9))
+    whole = min(_FULL_TURN, whole)
 
     def at(radius: float, part: float) -> Point:
         angle = math.pi / 2 + sign * math.radians(whole) * part

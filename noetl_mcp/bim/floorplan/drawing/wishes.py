@@ -118,12 +118,10 @@ def _own(
     entry: tree.Wall, edge: Edge, line: Line, building: Building, chosen: float | None
 ) -> Wish | None:
     low, high = edge.start, edge.end
-    outer = False
     taken = line.between(low, high)
     if entry.kind == "window" and entry.at is None:
         parts = outer_parts(line.runs_between(low, high), low, high)
         if parts:
-            outer = True
             low, high = max(parts, key=lambda part: part[1] - part[0])
     if _is_there(entry, edge, taken, low, high):
         return None
@@ -154,7 +152,7 @@ def _own(
     tall = habits.window_height if height is None else height
     sill = habits.window_sill
     rooms = (edge.room.name, None)
-    return Wish("window", low, high, center, width, sill, tall, None, 0, rooms, None, outer)
+    return Wish("window", low, high, center, width, sill, tall, None, 0, rooms, None, False)
 
 
 def _is_there(entry: tree.Wall, edge: Edge, taken: list[Opening], low: float, high: float) -> bool:
