@@ -7,14 +7,19 @@ layers of its own. Labels keep no sign that CAD programs would obey.
 import io
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from noetl_mcp.bim.floorplan.building import Box, Building, PlacedLift
+from noetl_mcp.bim.floorplan.building import Box, Building, PlacedLift, PlacedRoom
+from noetl_mcp.bim.floorplan.drawing.colors import THEMES
 from noetl_mcp.bim.floorplan.drawing.dimensions import Chain, chains, gaps
+from noetl_mcp.bim.floorplan.drawing.floor_layers import fills
+from noetl_mcp.bim.floorplan.drawing.floor_letters import Writing, write_floor
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes, floor_shapes
-from noetl_mcp.bim.floorplan.drawing.lengths import area
+from noetl_mcp.bim.floorplan.drawing.labels import words_of
 from noetl_mcp.bim.floorplan.drawing.look import CannotDraw, Look
 from noetl_mcp.bim.floorplan.drawing.openings import window_lines
+from noetl_mcp.bim.floorplan.drawing.outlines import outlines
 from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Point
 from noetl_mcp.bim.floorplan.units import factor
 from noetl_mcp.lettering.fitted import printable
@@ -31,7 +36,13 @@ LAYERS = {
 }
 """The layers of the drawing with their colours."""
 _UNITS = {"in": 1, "ft": 2, "mm": 4, "cm": 5, "m": 6}
+_DECIMALS = {"in": 1, "ft": 2, "mm": 0, "cm": 1, "m": 2}
 _LETTERS, _SMALL = 0.25, 0.18
+"""Sizes of letters in metres."""
+_PAPER = 40.0
+"""Units of the paper for a metre, when places for letters are looked for."""
+_CAPITALS = 0.72
+"""CAD measures letters by their capitals."""
 _BETWEEN = 5.0
 
 
@@ -50,7 +61,8 @@ def dxf_of(building: Building, look: Look | None = None) -> str:
     style.dxf.dimtxt, style.dxf.dimasz = _SMALL * metre, _SMALL * metre / 2
     style.dxf.dimexo, style.dxf.dimexe = 0.1 * metre, 0.1 * metre
     style.dxf.dimlfac = 1.0
-    page = _Page(document.modelspace(), metre, building)
+    style.dxf.dimdec, style.dxf.dimzin = _DECIMALS[building.habits.unit], 0
+    page = _Page(document.modelspace(), metre, building, replace(look, show_area=True))
     for floor in _floors(building, look):
         page.floor(floor_shapes(floor, building))
     out = io.StringIO()
@@ -69,10 +81,11 @@ def _floors(building: Building, look: Look) -> Sequence[Any]:
 class _Page:
     """The space that is drawn in; floors stand beside each other."""
 
-    def __init__(self, space: Any, metre: float, building: Building) -> None:
+    def __init__(self, space: Any, metre: float, building: Building, look: Look) -> None:
         self._space = space
         self._metre = metre
         self._building = building
+        self._look = look
         self._right = 0.0
         self._shift = 0.0
         self._is_first = True
@@ -92,25 +105,39 @@ class _Page:
             self._lift(lift)
         for chain in chains([room.box for room in shapes.rooms if room.parent is None]):
             self._chain(chain, shapes.around)
-        title = (shapes.around.x, shapes.around.bottom + 2.2 * self._metre)
-        self._words(shapes.floor.id, title, 1.6 * _LETTERS, "LABELS", centered=False)
+        left, below = shapes.around.x, shapes.around.bottom + 2.2 * self._metre
+        self._words(shapes.floor.id, (left, below), 1.6 * _LETTERS, centered=False)
+        for row, (number, title) in enumerate(self._letters(shapes), 1):
+            under = (left, below + row * 1.7 * _SMALL * self._metre)
+            self._words(f"{number} {title}", under, _SMALL, centered=False)
 
     def _rooms(self, shapes: FloorShapes) -> None:
-        habits = self._building.habits
         for room in shapes.rooms:
             self._closed(_corners(room.box), "ROOMS")
-            title = room.room.label.text if room.room.label is not None else room.name
-            x, y = room.box.center
-            self._words(title, (x, y), _LETTERS, "LABELS")
-            size = area(room.box.width * room.box.height, habits.unit, habits.area_unit)
-            self._words(size, (x, y + 1.5 * _LETTERS * self._metre), _SMALL, "LABELS")
+
+    def _letters(self, shapes: FloorShapes) -> Sequence[tuple[int, str]]:
+        """Write names and areas where a drawing has them; return what its numbers mean."""
+        palette = THEMES["default"]
+        writing = Writing(_PAPER / self._metre, _PAPER * _LETTERS)
+        write_floor(
+            shapes,
+            self._building,
+            self._look,
+            palette,
+            fills(shapes, palette),
+            {id(room): _called(room) for room in shapes.rooms},
+            writing,
+        )
+        for (_, size, _), labels in writing.pile.items():
+            for label in labels:
+                height = size / _PAPER * _CAPITALS
+                self._words(label.text, (label.x, label.y), height, turned=label.turned)
+        return writing.legend
 
     def _walls(self, shapes: FloorShapes) -> None:
-        for wall in shapes.network.walls:
-            if not wall.solid:
-                continue
-            for start, end in wall.solids():
-                self._closed(_corners(wall.box(start, end)), "WALLS")
+        solid = (wall for wall in shapes.network.walls if wall.solid)
+        for outline in outlines(wall.box(*part) for wall in solid for part in wall.solids()):
+            self._closed(outline, "WALLS")
         for wall, opening in shapes.network.openings():
             if opening.kind == "window":
                 for line in window_lines(wall, opening, 1, fine=True):
@@ -122,22 +149,17 @@ class _Page:
                 self._arc(swing, "DOORS")
 
     def _stairs(self, shapes: FloorShapes) -> None:
-        for stair, lines in shapes.stairs:
+        for _, lines in shapes.stairs:
             for outline in lines.outlines:
                 self._closed(outline, "STAIRS")
             for step in (*lines.low, *lines.high, lines.way):
                 self._open(step, "STAIRS")
-            x, y = lines.box.center
-            self._words(stair.stair.name.text, (x, y), _SMALL, "STAIRS")
 
     def _lift(self, lift: PlacedLift) -> None:
         corners = _corners(lift.box)
         self._closed(corners, "LIFTS")
         self._open((corners[0], corners[2]), "LIFTS")
         self._open((corners[1], corners[3]), "LIFTS")
-        x = lift.box.x + lift.box.width / 2
-        below = lift.box.bottom - 1.5 * _SMALL * self._metre
-        self._words(lift.lift.name.text, (x, below), _SMALL, "LIFTS")
 
     def _chain(self, chain: Chain, around: Box) -> None:
         rows = [(chain.marks, 0.8)]
@@ -191,15 +213,27 @@ class _Page:
         )
 
     def _words(
-        self, text: str, point: Point, height: float, layer: str, *, centered: bool = True
+        self,
+        text: str,
+        point: Point,
+        height: float,
+        *,
+        centered: bool = True,
+        turned: bool = False,
     ) -> None:
         from ezdxf.enums import TextEntityAlignment
 
-        align = TextEntityAlignment.MIDDLE_CENTER if centered else TextEntityAlignment.LEFT
+        align = TextEntityAlignment.CENTER if centered else TextEntityAlignment.LEFT
         words = self._space.add_text(
-            plain_words(text), height=height * self._metre, dxfattribs={"layer": layer}
+            plain_words(text), height=height * self._metre, dxfattribs={"layer": "LABELS"}
         )
+        words.dxf.rotation = 90 if turned else 0
         words.set_placement(self._at(point), align=align)
+
+
+def _called(room: PlacedRoom) -> str:
+    label = room.room.label
+    return words_of(label.text if label else None, room.name)
 
 
 def plain_words(text: str) -> str:
