@@ -241,6 +241,19 @@ def test_a_straight_stair_has_as_many_steps_as_its_rise_needs() -> None:
     assert drawn_steps == 21
 
 
+def test_a_stair_along_a_wall_stands_at_that_wall() -> None:
+    found = drawing(
+        "config { default_unit: ft, wall_thickness: 0.5 }\n"
+        "floor f { room Hall at (10,10) size (20 x 20) walls [top: solid] "
+        "stair S shape custom from bottom [flight 8 along Hall.right] rise 9ft width 4ft }"
+    )
+
+    (stroke,) = lines(found, "stairs")[0].shapes
+    assert isinstance(stroke, Stroke)
+    assert max(x for x, _ in stroke.points) == pytest.approx(29.75)
+    assert min(y for _, y in stroke.points) == pytest.approx(10.25)
+
+
 def test_open_edges_are_dashed_and_no_wall_is_there() -> None:
     text = (
         "floor f { room A at (0,0) size (9 x 9) walls [right: open] "

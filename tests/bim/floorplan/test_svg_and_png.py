@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noetl_mcp.bim.floorplan.drawing.look import Look
+from noetl_mcp.bim.floorplan.drawing.look import CannotDraw, Look
 from noetl_mcp.bim.floorplan.drawing.plan_drawing import drawn
 from noetl_mcp.bim.floorplan.png import png_of
 from noetl_mcp.bim.floorplan.resolve import understood
@@ -123,6 +123,46 @@ def test_any_plan_is_well_formed(
     look = Look(theme=theme, show_dimensions=told, show_area=told, show_summary=told)
     found = svg_of(drawn(understood(plan(floor(*made))), look))
 
+    ElementTree.fromstring(found)
+    assert not re.search(r"\b(nan|inf)\b", found)
+
+
+spans = st.sampled_from(["0", "1", "3.5ft", "900", "0.001"])
+hands = st.sampled_from(["left", "right"])
+sides = st.sampled_from(["top", "right", "bottom", "left"])
+
+
+@st.composite
+def stairs(draw: st.DrawFn) -> str:
+    side, hand, one, other = draw(sides), draw(hands), draw(spans), draw(spans)
+    shape = draw(
+        st.sampled_from(
+            [
+                f"straight toward {side}",
+                f"L-shaped from {side} turn {hand} runs 3, 4 landing ({one} x {other})",
+                f"U-shaped from {side} turn {hand} landing ({one} x {other})",
+                f"double-L from {side} turn {hand} runs 9",
+                f"spiral rotation clockwise inner-radius {one} outer-radius {other}",
+                f"curved from {side} arc 400\u00b0 radius {one}",
+                f"winder from {side} turn {hand} winders 5",
+                f"custom from {side} [flight 2 width {one}, turn {hand} landing ({one} x {other}) "
+                f"180\u00b0, flight 3, turn {hand} winders 3]",
+            ]
+        )
+    )
+    return (
+        f"stair S at ({one},{other}) shape {shape} rise {draw(spans)} width {draw(spans)} "
+        f"riser {draw(spans)} tread {draw(spans)}"
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(stairs())
+def test_any_stair_is_drawn_or_refused(text: str) -> None:
+    try:
+        found = svg_of(drawing(f"floor f {{ {text} }}"))
+    except CannotDraw:
+        return
     ElementTree.fromstring(found)
     assert not re.search(r"\b(nan|inf)\b", found)
 

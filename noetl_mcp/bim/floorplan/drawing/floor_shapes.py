@@ -5,8 +5,9 @@ It refuses to know colours and paper.
 
 import bisect
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import (
     Box,
     Building,
@@ -21,7 +22,7 @@ from noetl_mcp.bim.floorplan.drawing.openings import DoorSign, door_sign, swept
 from noetl_mcp.bim.floorplan.drawing.stairs import StairLines, stair_lines
 from noetl_mcp.bim.floorplan.drawing.walls import wall_network
 from noetl_mcp.bim.floorplan.grid import Grid
-from noetl_mcp.bim.floorplan.units import scale_to
+from noetl_mcp.bim.floorplan.units import Scale, scale_to
 
 _OVERLAP = 0.01
 
@@ -69,7 +70,12 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
     network = wall_network(floor, building)
     doors = tuple(_doors(network, {room.name: room for room in rooms}, building))
     scale = scale_to(building.habits.unit, raw=building.raw)
-    stairs = tuple((one, stair_lines(one, scale)) for one in floor.stairs if has_ground(one))
+    called = {room.name: room for room in rooms}
+    stairs = tuple(
+        (one, _stair(one, called, scale, network.thickness / 2))
+        for one in floor.stairs
+        if has_ground(one)
+    )
     half = network.thickness / 2
     reach = [
         Box(o.x - half, o.y - half, o.width + 2 * half, o.height + 2 * half)
@@ -96,6 +102,24 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
         outline,
         around,
     )
+
+
+def _stair(
+    stair: PlacedStair, rooms: dict[str, PlacedRoom], scale: Scale, half: float
+) -> StairLines:
+    """Lay out a stair; one that only says along which wall it goes stands in that wall's corner."""
+    lines = stair_lines(stair, scale)
+    said = stair.stair
+    walls = [one.along for one in said.shape.segments if isinstance(one, tree.Flight) and one.along]
+    room = rooms.get(walls[0].room.text) if walls else None
+    if room is None or said.at is not None or said.relation is not None:
+        return lines
+    x, y = room.box.x + half, room.box.y + half
+    if walls[0].side == "right":
+        x = room.box.right - half - lines.box.width
+    if walls[0].side == "bottom":
+        y = room.box.bottom - half - lines.box.height
+    return stair_lines(replace(stair, x=x, y=y), scale)
 
 
 def _doors(network: Network, rooms: dict[str, PlacedRoom], building: Building) -> list[Door]:
