@@ -1,5 +1,6 @@
 """Find room for a block of text among things that it must not cover. It refuses to shrink it."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from noetl_mcp.bim.floorplan.building import Box
@@ -36,7 +37,10 @@ def _first(
 ) -> tuple[float, float] | None:
     """The place nearest to the middle that covers nothing."""
     x, y = middle
-    for place in sorted(places, key=lambda at: (at[0] - x) ** 2 + (at[1] - y) ** 2):
+    # Rounded, so that of two places as far away the upper left one is taken in every room alike.
+    for place in sorted(
+        places, key=lambda at: (round(math.hypot(at[0] - x, at[1] - y), 1), at[1], at[0])
+    ):
         if not _covers(place[0], place[1], width, height, things):
             return place
     return None
