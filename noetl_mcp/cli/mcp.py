@@ -16,13 +16,15 @@ def command() -> None:
 
 @command.command("floorplan")
 def floorplan() -> None:
-    """Serve the tools of floor plans: render, validate, modify and analyze.
+    """Serve the tools of floor plans: render, validate, modify, analyze and export.
 
     Ends when its input does. `noetl-mcp serve` offers the same over HTTP, at /mcp/floorplan.
     """
     import gc
+    import os
 
     gc.disable()  # loading is a third quicker without looks for what nobody has thrown away yet
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for some reads them all
     from noetl_mcp.mcp.floorplan import server
     from noetl_mcp.mcp.stdio import serve
 

@@ -6,6 +6,7 @@ called in threads so that the connection stays awake, and their answers are wrap
 
 import base64
 import json
+from functools import cache
 from typing import Any
 
 import anyio.to_thread
@@ -61,6 +62,7 @@ async def _list_tools(
     return types.ListToolsResult(tools=[_offered(one) for one in TOOLS])
 
 
+@cache
 def _offered(one: Tool) -> types.Tool:
     return types.Tool(
         name=one.name,

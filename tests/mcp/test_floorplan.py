@@ -213,3 +213,24 @@ def test_the_end_of_the_input_is_the_end() -> None:
     assert b"Traceback" not in process.stderr.read()
     process.stdout.close()
     process.stderr.close()
+
+
+def test_a_server_that_starts_loads_nothing_that_it_does_not_need_yet() -> None:
+    asked = (
+        "import sys, noetl_mcp.cli.main, noetl_mcp.cli.mcp, noetl_mcp.mcp.stdio\n"
+        "from noetl_mcp.mcp.floorplan import server\n"
+        "from noetl_mcp.bim.floorplan.tools import TOOLS\n"
+        "server(), [one.input_schema for one in TOOLS]\n"
+        "print(*(name for name in sys.modules if name.startswith('noetl_mcp.')))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+
+    loaded = {name.split(".")[1] for name in done.stdout.split()}
+    parts = {
+        ".".join(name.split(".")[3:4])
+        for name in done.stdout.split()
+        if name.startswith("noetl_mcp.bim.floorplan.")
+    }
+    assert loaded <= {"bim", "cli", "diagnostics", "errors", "mcp"}
+    assert not parts & {"reading", "drawing", "checks", "scanner", "resolve", "svg", "png", "dxf"}

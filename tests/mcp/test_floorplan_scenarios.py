@@ -1,6 +1,7 @@
 """Every scenario of the first design of the floor plan server, under its own name."""
 
 import base64
+import re
 import struct
 
 import mcp_types as types
@@ -176,11 +177,10 @@ def test_retrieve_schema_documentation() -> None:
     assert content.mime_type == "text/markdown"
     for told in ("floorplan", "room", "walls", "solid", "door", "window", "open", "sub-room"):
         assert told in content.text
-    examples = [part.split("```")[0] for part in content.text.split("```floorplan\n")[1:]]
+    complete = content.text.partition("## Complete examples")[2]
+    examples = re.findall(r"```text\n(.+?)```", complete, re.S)
     assert examples
-    complete = [one for one in examples if one.lstrip().startswith(("floorplan", "%%{", "---"))]
-    assert complete
-    assert all(answered("validate_floorplan", dsl=one)["valid"] for one in complete)
+    assert all(answered("validate_floorplan", dsl=one)["valid"] for one in examples)
 
 
 # MCP Server Transport
