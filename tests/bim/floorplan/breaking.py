@@ -206,11 +206,11 @@ CASES: tuple[Case, ...] = (
     Case(
         "connections-overlap",
         joined(
-            "connect A.right to B.left door at 40% connect A.right to C.left double-door at 55%",
-            f"{A} {B} room C at (10, 6) size (8 x 6) {SOLID}",
+            "connect A.right to B.left door at 95% connect A.right to C.left double-door at 85%",
+            f"{A} {B} room C at (11, 6) size (8 x 6) {SOLID}",
         ),
         joined(
-            "connect A.right to B.left door at 40% connect A.right to C.left double-door at 56%",
+            "connect A.right to B.left door at 50% connect A.right to C.left double-door at 50%",
             f"{A} {B} room C at (10, 6) size (8 x 6) {SOLID}",
         ),
     ),

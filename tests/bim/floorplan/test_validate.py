@@ -172,7 +172,7 @@ def test_warnings_have_the_words_that_clients_know(text: str, said: str) -> None
         (
             joined(
                 "connect A.right to B.left door at 12.5% connect A.right to C.left door at 20%",
-                f"{A} {B} room C at (10, 6) size (8 x 6) {SOLID}",
+                f"{A} {B} room C at (10, 1) size (8 x 6) {SOLID}",
             ),
             "Overlapping connections at position 12.5% on wall. Use different positions.",
         ),
@@ -210,6 +210,17 @@ def test_a_plan_that_names_feet_is_not_judged_in_metres() -> None:
     feet = "connect A.right to B.left door size (3 x 7) connect A.left to outside door"
 
     assert messages(joined(feet, head="config { defaultUnit: ft }")) == []
+
+
+def test_doors_of_a_corridor_may_be_at_the_same_percentage() -> None:
+    text = joined(
+        "connect A.right to B.left door at 50% connect A.right to C.left door at 50%",
+        f"{A} {B} room C at (10, 6) size (8 x 6) {SOLID}",
+    )
+
+    assert validate(text)["valid"] is True
+    [error] = validate(text, raw=True)["errors"]
+    assert error["message"].startswith("Overlapping connections at position 50% on wall.")
 
 
 def test_raw_compares_numbers_without_their_units() -> None:

@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import PlacedRoom
-from noetl_mcp.bim.floorplan.checks.edges import OPPOSITE, edge, shared
+from noetl_mcp.bim.floorplan.checks.edges import OPPOSITE, Edge, edge, shared
 from noetl_mcp.bim.floorplan.checks.subject import Ends, Subject, Written, is_outside, walls_of
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, of_language
@@ -25,7 +25,8 @@ ONE_SPOT = of_language(
     "connections-overlap",
     ERROR,
     "Overlapping connections at position {at}% on wall. Use different positions.",
-    "two connections are at one spot of a wall: a door counts as 10 % of it, a double door as 20 %",
+    "two connections are at one spot of a wall: a door counts as 10 % of it, a double door as "
+    "20 %; where it is known where they stand, those that are apart are fine",
 )
 NOT_SOLID = of_language(
     "door-in-opening",
@@ -142,10 +143,44 @@ def overlapping(subject: Subject) -> Iterator[Finding]:
             if index in told:
                 continue
             for other, other_start, other_end in islice(spots, place + 1, None):
-                if start <= other_end and other_start <= end:
-                    told.add(index)
-                    yield _meeting(connections[index], connections[other])
-                    break
+                if start > other_end or other_start > end or _stand_apart(subject, index, other):
+                    continue
+                told.add(index)
+                yield _meeting(connections[index], connections[other])
+                break
+
+
+def _stand_apart(subject: Subject, index: int, other: int) -> bool:
+    """Tell whether openings to different rooms are apart, where it is known where they stand.
+
+    A percentage counts along what two rooms share of a wall, so those to different rooms cannot be
+    compared by themselves; `raw` compares them all the same.
+    """
+    if subject.raw:
+        return False
+    one, two = _opening(subject, index), _opening(subject, other)
+    if one is None or two is None:
+        return False
+    return one.end < two.start or two.end < one.start
+
+
+def _opening(subject: Subject, index: int) -> Edge | None:
+    """Return where an opening is on the wall that its rooms share; None where they share none."""
+    ends = subject.connections[index]
+    one, other = subject.place_of(ends.first), subject.place_of(ends.second)
+    first, second = walls_of(ends.connection)
+    if one is None or other is None or first.side is None or second.side is None:
+        return None
+    near, far = edge(one.box, first.side), edge(other.box, second.side)
+    if shared(near, far, _TOUCHING) <= 0:
+        return None
+    start, end = max(near.start, far.start), min(near.end, far.end)
+    size, habits = ends.connection.size, subject.building.habits
+    width = habits.door_width
+    if size is not None:
+        width = size.width.value * scale_to(habits.unit)[size.width.unit]
+    middle = start + (end - start) * min(100.0, _centre(ends.connection)) / 100
+    return Edge(near.is_upright, near.at, middle - width / 2, middle + width / 2)
 
 
 def _spot(connection: tree.Connection) -> tuple[float, float]:
