@@ -5,7 +5,7 @@ Edges closer than half a wall are one line, so that a wall drawn twice by neighb
 
 import itertools
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan import tree
@@ -80,10 +80,18 @@ class Laid(NamedTuple):
 
 def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
     """Lay the edges of all rooms on lines; rooms without an area have none."""
-    rooms = [room for room in floor.every_room() if room.box.width > 0 and room.box.height > 0]
-    near = _near(rooms, thickness)
-    xs = _snapped((x for room in rooms for x in (room.box.x, room.box.right)), near)
-    ys = _snapped((y for room in rooms for y in (room.box.y, room.box.bottom)), near)
+    rooms: list[PlacedRoom] = []
+    across: set[float] = set()
+    down: set[float] = set()
+    near = thickness / 2
+    for room in floor.every_room():
+        x, y, width, height = room.box
+        if width > 0 and height > 0:
+            rooms.append(room)
+            across.update((x, x + width))
+            down.update((y, y + height))
+            near = min(near, width / 4, height / 4)
+    xs, ys = _snapped(across, near), _snapped(down, near)
     lines: dict[LineKey, list[Edge]] = {}
     wanted: list[tuple[tree.Wall, LineKey, Edge]] = []
     for room in rooms:
@@ -147,15 +155,10 @@ def wall_color(room: PlacedRoom) -> str | None:
     return None
 
 
-def _near(rooms: list[PlacedRoom], thickness: float) -> float:
-    smallest = min((min(room.box.width, room.box.height) for room in rooms), default=0.0)
-    return min(thickness / 2, smallest / 4)
-
-
-def _snapped(values: Iterable[float], near: float) -> dict[float, float]:
+def _snapped(values: set[float], near: float) -> dict[float, float]:
     snapped: dict[float, float] = {}
     first = float("-inf")
-    for value in sorted(set(values)):
+    for value in sorted(values):
         if value - first > near:
             first = value
         snapped[value] = first
@@ -201,11 +204,16 @@ def _seen(start: float, end: float, there: list[Edge]) -> tuple[Same, Piece]:
         name = (edge.room.room.name.text,)
         piece = Piece(start, end, name, ()) if edge.side in BEFORE else Piece(start, end, (), name)
         return (edge.solid, edge.height, edge.room.elevation, edge.color), piece
-    before: list[str] = []
-    after: list[str] = []
-    for edge in there:
-        (before if edge.side in BEFORE else after).append(edge.room.room.name.text)
-    piece = Piece(start, end, tuple(before), tuple(after))
+    if len(there) == 2 and (there[0].side in BEFORE) != (there[1].side in BEFORE):
+        one, other = there if there[0].side in BEFORE else there[::-1]
+        piece = Piece(start, end, (one.room.room.name.text,), (other.room.room.name.text,))
+    else:
+        piece = Piece(
+            start,
+            end,
+            tuple([edge.room.name for edge in there if edge.side in BEFORE]),
+            tuple([edge.room.name for edge in there if edge.side not in BEFORE]),
+        )
     walls = [edge for edge in there if edge.solid]
     if len(walls) == 2:
         one, other = walls

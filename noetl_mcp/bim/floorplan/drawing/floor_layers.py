@@ -161,9 +161,9 @@ def _door_layers(
         if door.wall.solid and (door.apart or behind != under):
             hole = door.wall.box(door.opening.start, door.opening.end)
             holes.setdefault(behind, []).append(Patch(hole))
+            swings.setdefault(ink, []).append(signs.threshold(door.wall, door.opening))
         leaves.setdefault(ink, []).extend(door.sign.leaves)
         thin = swings.setdefault(ink, [])
-        thin.append(door.sign.sill)
         thin.extend(door.sign.swings)
         above.extend(door.sign.above)
         if _is_entrance(door):

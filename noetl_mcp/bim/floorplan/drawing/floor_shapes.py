@@ -6,6 +6,7 @@ It refuses to know colours and paper.
 import bisect
 import operator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import (
@@ -27,8 +28,7 @@ from noetl_mcp.bim.floorplan.units import Scale, scale_to
 _OVERLAP = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(NamedTuple):
     """A door with its sign, the room into which it swings and the one behind it, None outside.
 
     `apart` says that the two do not touch, so that there is ground of neither in the door.

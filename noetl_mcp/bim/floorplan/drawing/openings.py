@@ -19,13 +19,12 @@ _SHORT = 0.72
 class DoorSign(NamedTuple):
     """A door: its leaves and the ways they swing.
 
-    `above` is where a panel is when it is open; `sill` closes the hole on the face where it hangs.
+    `above` is where a panel is when it is open.
     """
 
     leaves: tuple[Stroke, ...]
     swings: tuple[Arc, ...]
     above: tuple[Stroke, ...]
-    sill: Stroke
 
 
 def at(wall: Wall, along: float, across: float) -> Point:
@@ -43,10 +42,9 @@ def door_sign(wall: Wall, opening: Opening, usual: float) -> DoorSign:
     into = opening.into or 1
     across = face(wall, into)
     first, last = opening.start, opening.end
-    sill = Stroke((at(wall, first, across), at(wall, last, across)))
     leaf = (last - first) / (2 if opening.kind == "double-door" else 1)
     if usual > 0 and leaf > _A_PANEL * usual:
-        return _panel(wall, opening, sill, across + into * 2 * usual)
+        return _panel(wall, opening, across + into * 2 * usual)
     if opening.kind == "double-door" or leaf > _TWO_LEAVES * usual > 0:
         middle = (first + last) / 2
         sides = [(first, middle), (last, middle)]
@@ -59,7 +57,13 @@ def door_sign(wall: Wall, opening: Opening, usual: float) -> DoorSign:
         leaves.append(Stroke((foot, tip)))
         clockwise = ((jamb > hinge) == (into < 0)) == wall.horizontal
         swings.append(Arc(foot, reach, tip, at(wall, jamb, across), clockwise))
-    return DoorSign(tuple(leaves), tuple(swings), (), sill)
+    return DoorSign(tuple(leaves), tuple(swings), ())
+
+
+def threshold(wall: Wall, opening: Opening) -> Stroke:
+    """Close the hole on the face where the door hangs: where one floor ends and another begins."""
+    across = face(wall, opening.into or 1)
+    return Stroke((at(wall, opening.start, across), at(wall, opening.end, across)))
 
 
 def swept(arc: Arc) -> tuple[Box, Box]:
@@ -73,14 +77,14 @@ def swept(arc: Arc) -> tuple[Box, Box]:
     )
 
 
-def _panel(wall: Wall, opening: Opening, sill: Stroke, far: float) -> DoorSign:
+def _panel(wall: Wall, opening: Opening, far: float) -> DoorSign:
     first, last = opening.start, opening.end
     thin = wall.thickness * 0.12
     panel = (at(wall, first, -thin), at(wall, last, -thin), at(wall, last, thin))
     leaf = Stroke((*panel, at(wall, first, thin)), closed=True)
     near = face(wall, opening.into or 1)
     above = (at(wall, first, near), at(wall, first, far), at(wall, last, far), at(wall, last, near))
-    return DoorSign((leaf,), (), (Stroke(above),), sill)
+    return DoorSign((leaf,), (), (Stroke(above),))
 
 
 def window_lines(wall: Wall, opening: Opening, panes: int, fine: bool) -> list[Stroke]:
