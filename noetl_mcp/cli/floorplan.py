@@ -1,6 +1,7 @@
 """`floorplan render|validate|modify|analyze|convert|watch FILE`: floor plans from a shell."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,11 +13,12 @@ from noetl_mcp.bim.floorplan.answer import Answer
 from noetl_mcp.bim.floorplan.tool_arguments import LONGEST_TEXT, WrongArguments
 from noetl_mcp.bim.floorplan.words import AREA_UNITS, THEMES, UNITS
 from noetl_mcp.cli.files import read_text, write_whole
-from noetl_mcp.cli.floorplan_findings import told
+from noetl_mcp.cli.floorplan_findings import printable, told
 from noetl_mcp.errors import NotReadable
 
 PICTURES = ("png", "svg", "dxf")
 EXPORTS = ("json", "dxf", "ifc")
+_OBEYED = re.compile("[\x7f-\x9f]")
 _RAW = click.option("--raw", is_flag=True, help="Ignore units; take numbers as they stand.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print what the tool answers.")
 
@@ -184,10 +186,7 @@ def convert(
     text = read(file)
     answer = called("export", dsl=text, format=chosen, storeyHeight=storey_height, raw=raw)
     demand_good(file, text, answer.facts)
-    if answer.text is None:
-        made = json.dumps(answer.facts["plan"], ensure_ascii=False, indent=2) + "\n"
-    else:
-        made = answer.text
+    made = answer.text if answer.text is not None else as_text(answer.facts["plan"]) + "\n"
     write_whole(made.encode(), output)
 
 
@@ -235,7 +234,7 @@ def called(name: str, **given: Any) -> Answer:
     try:
         return found.call({key: value for key, value in given.items() if value is not None})
     except WrongArguments as wrong:
-        raise click.ClickException(str(wrong)) from None
+        raise click.ClickException(printable(str(wrong))) from None
 
 
 def drawn(file: str, form: str, look: Mapping[str, Any]) -> bytes:
@@ -292,19 +291,26 @@ def operations_of(given: str) -> Any:
     return [found] if isinstance(found, dict) else found
 
 
+def as_text(facts: object) -> str:
+    """Return facts as JSON; what a terminal would obey is escaped."""
+    said = json.dumps(facts, ensure_ascii=False, indent=2)
+    return _OBEYED.sub(lambda sign: f"\\u{ord(sign[0]):04x}", said)
+
+
 def say_json(facts: object) -> None:
     """Print facts as JSON."""
-    click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+    click.echo(as_text(facts))
 
 
 def _say_changes(facts: Mapping[str, Any]) -> None:
     for change in facts.get("changes", ()):
         mark = "✓" if change["result"] == "applied" else "✗"
         more = f": {change['message']}" if change.get("message") else ""
-        click.echo(f"{mark} {change['action']} {change.get('target') or ''}{more}", err=True)
+        said = f"{mark} {change['action']} {change.get('target') or ''}{more}"
+        click.echo(printable(said), err=True)
     if not facts.get("changes"):
         for error in facts.get("errors", ()):
-            click.echo(f"✗ {error['message']}", err=True)
+            click.echo(printable(f"✗ {error['message']}"), err=True)
 
 
 __all__ = ["command"]

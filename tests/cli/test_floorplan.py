@@ -202,8 +202,9 @@ def test_no_text_of_a_plan_orders_a_terminal_about() -> None:
     evil = "\x1b[31m\x1b]0;owned\x07\x9b2J"
     text = PLAN.replace("Living room", evil) + f' connect Nowhere{evil}.top to "{evil}" door'
 
-    for command in (("validate",), ("analyze",), ("render", "--format", "svg")):
-        ran = floorplan(*command, "-", stdin=text.encode())
+    commands = ["validate", "validate --json", "analyze", "analyze --json", "convert"]
+    for command in (*commands, "render --format svg", "convert --format dxf"):
+        ran = floorplan(*command.split(), "-", stdin=text.encode())
         assert not set("\x1b\x07\x9b") & set(ran.out + ran.err)
 
 
@@ -261,6 +262,20 @@ def test_operations_that_are_none_are_told(
     assert ran.code == code
     assert told in ran.err
     assert plan.read_text() == PLAN
+
+
+def test_no_operation_orders_a_terminal_about(plan: Path) -> None:
+    evil = "\x1b]0;owned\x07\x9b2J"
+    wrong: list[dict[str, object]] = [
+        {**RESIZE, "target": evil},
+        {**RESIZE, evil: 1},
+        {"action": evil},
+    ]
+
+    for one in wrong:
+        ran = floorplan("modify", plan, json.dumps([one]))
+        assert ran.code == 1
+        assert not set("\x1b\x07\x9b") & set(ran.out + ran.err)
 
 
 # analyze and convert
