@@ -10,6 +10,10 @@ from pathlib import Path
 
 import click
 from generator.commands import cli_page
+from generator.floorplan import language_page
+from generator.floorplan_checks import floorplan_checks_page
+from generator.floorplan_operations import floorplan_operations_page
+from generator.floorplan_tools import floorplan_tools_page
 from generator.keys import mcp_page, playbook_page
 from generator.markdown import MADE
 from generator.numbers import limits_page
@@ -25,6 +29,10 @@ def pages() -> Mapping[str, str]:
     """Return every reference page by the name of its file."""
     made = {
         "cli.md": cli_page(),
+        "floorplan-language.md": language_page(),
+        "floorplan-checks.md": floorplan_checks_page(),
+        "floorplan-operations.md": floorplan_operations_page(),
+        "floorplan-tools.md": floorplan_tools_page(),
         "limits.md": limits_page(),
         "mcp.md": mcp_page(),
         "methods.md": methods_page(),

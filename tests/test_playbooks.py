@@ -41,6 +41,7 @@ RESULTS: Mapping[str, Json] = {
         ],
     },
     "pipeline_and_saves": {"floors": 2},
+    "floorplan": {"valid": True, "changes": 2, "m2": 45, "picture": "flat.png"},
     "sub_playbook": ["Hello, Ada!", "Hello, Grace!", "Hello, Mary!"],
 }
 """What each example gives that needs nothing outside."""
@@ -64,6 +65,7 @@ def noetl(
     """The command, with a database and a home of its own."""
     monkeypatch.setenv("NOETL_DSN", database)
     monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    monkeypatch.setenv("NOETL_FILES", str(tmp_path))
     return CliRunner()
 
 

@@ -83,8 +83,8 @@ def test_a_playbook_may_call_itself(starting: Starting) -> None:
         (CALLS % "", "step 'kid' of 'tests/top' runs the playbook 'tests/kid', which is not"),
         (CALLS % ", version: 7", "runs version 7 of the playbook 'tests/kid', which"),
         (
-            "  - {step: start, type: floorplan, dsl: 'x'}\n",
-            "step 'start' of 'tests/top' is of type 'floorplan', which does not run yet",
+            "  - {step: start, type: revit, method: get_walls}\n",
+            "step 'start' of 'tests/top' is of type 'revit', which does not run yet",
         ),
     ],
 )
@@ -98,9 +98,9 @@ def test_what_could_never_be_done_is_not_started(starting: Starting, steps: str,
 
 
 def test_what_a_child_could_never_do_is_not_started_either(starting: Starting) -> None:
-    submit(starting, text("tests/kid", "  - {step: start, type: floorplan, dsl: 'x'}\n"))
+    submit(starting, text("tests/kid", "  - {step: start, type: revit, method: get_walls}\n"))
 
-    with pytest.raises(CannotRun, match="step 'start' of 'tests/kid' is of type 'floorplan'"):
+    with pytest.raises(CannotRun, match="step 'start' of 'tests/kid' is of type 'revit'"):
         start(starting, text("tests/top", CALLS % ""))
 
 

@@ -44,7 +44,7 @@ def templates_page() -> str:
         "tests": lambda: codes(sorted(all_tests())),
         "ours": lambda: codes(sorted({*OURS, "render"})),
     }
-    return page("Templates", _filled("templates.md", put))
+    return page("Templates", filled("templates.md", put))
 
 
 def plan_page() -> str:
@@ -54,7 +54,7 @@ def plan_page() -> str:
         "keys": lambda: _plan_keys(plan_schema()),
         "example": lambda: fence(_shown(example_plan("hello").content), "json"),
     }
-    return page("The plan", _filled("plan.md", put))
+    return page("The plan", filled("plan.md", put))
 
 
 def _plan_keys(schema: Schema) -> str:
@@ -80,7 +80,8 @@ def _keys(schema: Schema) -> Iterable[tuple[str, Schema]]:
     return found.items()
 
 
-def _filled(name: str, put: Mapping[str, Callable[[], str]]) -> str:
+def filled(name: str, put: Mapping[str, Callable[[], str]]) -> str:
+    """Return a part with its tables and links put in."""
     text = _NOTE.sub("", (PARTS / name).read_text(encoding="utf-8"))
     text = _RULE.sub(lambda found: link(found[1]), text)
     return _PUT.sub(lambda found: put[found[1]](), text)

@@ -41,6 +41,13 @@ WRITES = {
     "postgres": "only when the step says `writes: true`; else the SQL runs read-only",
     "duckdb": "only when the step says `writes: true`; else the SQL runs read-only",
 }
+_GIVES = {
+    "floorplan": "what the [tool](floorplan-tools.md) answers, without `success`: `render` with "
+    "`image` (a PNG in base64) or `svg`, `modify` with `dsl` and `changes`, `to_json` with `plan`, "
+    "`to_dxf` with `dxf`, `to_ifc` with `ifc`. `validate` gives `valid`, `errors` and `warnings`; "
+    "every other action fails when the plan is wrong (`wrong-plan`, `not-applied`), with the "
+    "errors in its details",
+}
 _STRUCTURE = """
 Besides these there are `router` (also no type at all: it only leads on), `workbook`, `sequence`,
 `iterator` and `turn`. They are part of the language and are described in
@@ -104,6 +111,7 @@ def _task(spec: TaskSpec) -> str:
         f"- Writes: {_writes(spec)}." + fixed,
         f"- `confirm`: {_CONFIRM[spec.confirmation]}.",
         f"- When the outcome of an attempt is unknown: {_OUTCOME[spec.unknown_outcome]}.",
+        *([f"- It gives {_GIVES[spec.name]}."] if spec.name in _GIVES else []),
         *_more(spec),
     ]
     return "\n\n".join(

@@ -2,7 +2,8 @@
 
 import click
 
-from noetl_mcp.cli.reading import plan_of, write_out
+from noetl_mcp.cli.files import write_out
+from noetl_mcp.cli.reading import plan_of
 
 
 @click.command("compile")

@@ -11,7 +11,7 @@ def value_of(written: str | None, source: str | None) -> Any:
         return _json(written, "--value")
     if source is None:
         return None
-    from noetl_mcp.cli.reading import demand_file
+    from noetl_mcp.cli.files import demand_file
     from noetl_mcp.compiler.fitting import MOST_BYTES
 
     demand_file(source)

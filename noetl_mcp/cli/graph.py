@@ -6,7 +6,8 @@ from typing import Literal
 
 import click
 
-from noetl_mcp.cli.reading import plan_of, write_out
+from noetl_mcp.cli.files import write_out
+from noetl_mcp.cli.reading import plan_of
 from noetl_mcp.compiler.picture.drawing import Picture
 from noetl_mcp.compiler.pictured import picture_of
 

@@ -43,6 +43,8 @@ COMMANDS = {
     "worker": "Take steps and do them, in some processes.",
     "serve": "Serve the JSON API, and work.",
     "token": "Make tokens for those who use the server from elsewhere.",
+    "floorplan": "Draw, check, change, measure and export floor plans.",
+    "mcp": "Serve tools to an assistant, over standard input and output.",
     "model": "Run a small model on this machine, to try turns.",
     "status": "Say how the installation is.",
     "doctor": "Look for everything that could be wrong with the installation.",
@@ -59,7 +61,10 @@ GROUPS = {
 }
 """The commands as the help lists them."""
 SILENT = frozenset(
-    ("validate", "compile", "explain", "graph", "migrate", "schema", "rules", "doctor")
+    (
+        *("validate", "compile", "explain", "graph", "migrate", "schema", "rules"),
+        *("floorplan", "mcp", "doctor"),
+    )
 )
 """Commands that need no settings, and the one that tells of strange ones itself."""
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)

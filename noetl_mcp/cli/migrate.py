@@ -3,15 +3,11 @@
 Writes nothing unless the new text compiles to the very same plan.
 """
 
-import os
-import shutil
-import tempfile
-from pathlib import Path
-
 import click
 
+from noetl_mcp.cli.files import write_whole
 from noetl_mcp.cli.printing import print_report, told
-from noetl_mcp.cli.reading import load_argument, write_out
+from noetl_mcp.cli.reading import load_argument
 from noetl_mcp.compiler.compile import compile_playbook
 from noetl_mcp.playbook.load import Loaded, load
 from noetl_mcp.playbook.writing import write_playbook
@@ -37,7 +33,7 @@ def command(file: str, output: str | None) -> None:
     for found in loaded.report:
         if found.rule in _LOSSES:
             click.echo(told(found, loaded.source, colour=False) + "\n", err=True)
-    _write(text.encode(), output)
+    write_whole(text.encode(), output)
 
 
 def migrated(loaded: Loaded) -> str:
@@ -55,36 +51,3 @@ def migrated(loaded: Loaded) -> str:
             "plan; nothing was written. Please report this."
         )
     return text
-
-
-def _write(content: bytes, output: str | None) -> None:
-    """Write at once or not at all: a reader never sees half a file."""
-    target = Path(output).resolve() if output is not None else None
-    if target is None or output == "-" or (target.exists() and not target.is_file()):
-        write_out(content, output)
-        return
-    try:
-        _replace(target, content)
-    except OSError as error:
-        raise click.ClickException(f"cannot write '{output}': {error.strerror}") from None
-
-
-def _replace(target: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        if target.exists():
-            shutil.copymode(target, name)
-        else:
-            os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

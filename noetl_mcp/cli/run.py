@@ -182,7 +182,7 @@ def _demand_address(url: str | None) -> None:
 
 
 def _payload(source: str, as_json: bool) -> dict[str, Any]:
-    from noetl_mcp.cli.reading import demand_file
+    from noetl_mcp.cli.files import demand_file
     from noetl_mcp.compiler.fitting import MOST_BYTES
     from noetl_mcp.compiler.payload import WrongPayload, read_payload
 

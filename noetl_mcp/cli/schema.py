@@ -2,7 +2,7 @@
 
 import click
 
-from noetl_mcp.cli.reading import write_out
+from noetl_mcp.cli.files import write_out
 from noetl_mcp.compiler.schema import SCHEMAS, schema_text
 from noetl_mcp.tasks.registry import known_tasks
 

@@ -11,11 +11,18 @@ from types import MappingProxyType
 from typing import Protocol
 
 from noetl_mcp.playbook.values import Model
-from noetl_mcp.tasks import specs_bim, specs_compute, specs_data, specs_flow, specs_web
+from noetl_mcp.tasks import (
+    specs_bim,
+    specs_compute,
+    specs_data,
+    specs_floorplan,
+    specs_flow,
+    specs_web,
+)
 from noetl_mcp.tasks.contract import Settings, TaskSpec, reads, writes
 
 ENTRY_POINTS = "noetl_mcp.tasks"
-NOT_YET = ("revit", "rhino", "floorplan")
+NOT_YET = ("revit", "rhino")
 """Types that have a spec and no plugin."""
 
 _STRUCTURE = frozenset(("end", "iterator", "router", "sequence", "start", "turn", "workbook"))
@@ -25,7 +32,14 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*
 BUILT_IN: Mapping[str, TaskSpec] = MappingProxyType(
     {
         spec.name: spec
-        for module in (specs_web, specs_bim, specs_compute, specs_data, specs_flow)
+        for module in (
+            specs_web,
+            specs_bim,
+            specs_floorplan,
+            specs_compute,
+            specs_data,
+            specs_flow,
+        )
         for spec in module.SPECS
     }
 )

@@ -1,4 +1,4 @@
-"""Task types of building models: revit, rhino and floorplan. Describes them; calls nothing."""
+"""Task types of models that live in a server: revit and rhino. Describes them; calls nothing."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -9,16 +9,13 @@ from noetl_mcp.bim.revit.methods import METHODS as REVIT_METHODS
 from noetl_mcp.bim.rhino.methods import METHODS as RHINO_METHODS
 from noetl_mcp.playbook.values import (
     Duration,
-    Flag,
-    Items,
     Mapping,
-    Number,
     OrTemplate,
     Text,
     is_template,
 )
 from noetl_mcp.tasks.contract import Settings, TaskSpec
-from noetl_mcp.tasks.setting_types import Natural, Port, Positive, Scalar, Url, Words
+from noetl_mcp.tasks.setting_types import Port, Positive, Scalar, Url, Words
 from noetl_mcp.tasks.settings_model import Group, SettingsModel
 from noetl_mcp.tasks.specs_web import Poll
 
@@ -97,76 +94,6 @@ class RhinoSettings(Server):
     port: Port | None = Field(None, description="The port of a server on this machine.")
 
 
-class FloorplanSettings(SettingsModel):
-    """Draw, check, change or measure a floor plan."""
-
-    at_most_one_of: ClassVar[tuple[Group, ...]] = (
-        frozenset(("dsl", "path")),
-        frozenset(("floor", "all_floors")),
-    )
-
-    action: Annotated[
-        Literal["render", "validate", "modify", "analyze", "to_ifc"], OrTemplate()
-    ] = Field("validate", description="What to do with the plan.")
-    dsl: Text | None = Field(
-        None, description="The plan's text; `dsl` of the step's input when neither stands here."
-    )
-    path: Text | None = Field(None, description="The file the plan stands in.")
-    operations: Items | None = Field(None, description="What `modify` does, in order.")
-    atomic: Flag = Field(False, description="When one operation fails, none is applied.")
-    format: Annotated[Literal["png", "svg"], OrTemplate()] = Field(
-        "png", description="What `render` gives; a PNG comes in base64."
-    )
-    width: Positive = Field(800, description="The width of the picture in pixels.")
-    height: Positive = Field(600, description="The greatest height of the picture in pixels.")
-    floor: Natural | None = Field(
-        None,
-        validation_alias=AliasChoices("floor", "floorIndex", "floor_index"),
-        description="Which floor is drawn, from 0.",
-    )
-    all_floors: Flag = Field(
-        False,
-        validation_alias=AliasChoices("all_floors", "renderAllFloors"),
-        description="Draw every floor.",
-    )
-    layout: Annotated[Literal["sideBySide", "stacked"], OrTemplate()] = Field(
-        "sideBySide",
-        validation_alias=AliasChoices("layout", "multiFloorLayout"),
-        description="How several floors are put on one picture.",
-    )
-    show_area: Flag = Field(
-        False,
-        validation_alias=AliasChoices("show_area", "showArea"),
-        description="Write the area into each room.",
-    )
-    show_dimensions: Flag = Field(
-        False,
-        validation_alias=AliasChoices("show_dimensions", "showDimensions"),
-        description="Draw the dimensions.",
-    )
-    show_summary: Flag = Field(
-        False,
-        validation_alias=AliasChoices("show_summary", "showFloorSummary"),
-        description="Draw a panel with the sums of each floor.",
-    )
-    area_unit: Annotated[Literal["sqft", "sqm"], OrTemplate()] | None = Field(
-        None,
-        validation_alias=AliasChoices("area_unit", "areaUnit"),
-        description="The unit of areas; the plan's own when missing.",
-    )
-    length_unit: Annotated[Literal["m", "ft", "cm", "in", "mm"], OrTemplate()] | None = Field(
-        None,
-        validation_alias=AliasChoices("length_unit", "lengthUnit"),
-        description="The unit of lengths; the plan's own when missing.",
-    )
-    room_details: Flag = Field(
-        True,
-        validation_alias=AliasChoices("room_details", "includeRoomDetails"),
-        description="Whether `analyze` lists every room.",
-    )
-    storey_height: Number = Field(3.0, description="The height of a floor in metres, for `to_ifc`.")
-
-
 def _writes(methods: Methods, settings: Settings) -> bool:
     method = settings.get("method")
     if not isinstance(method, str) or is_template(method):
@@ -201,17 +128,11 @@ SPECS = (
         unknown_outcome="resume",
         confirmation="refused",
     ),
-    TaskSpec(
-        name="floorplan",
-        summary="Draw, check, change or measure a floor plan.",
-        settings=FloorplanSettings,
-    ),
 )
 
 __all__ = [
     "SPECS",
     "DocumentGuard",
-    "FloorplanSettings",
     "Profile",
     "RevitSettings",
     "RhinoSettings",

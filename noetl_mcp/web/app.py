@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -12,12 +13,18 @@ from starlette.types import ASGIApp
 from noetl_mcp.assembly import Home
 from noetl_mcp.catalog.access import Holder, Tokens
 from noetl_mcp.database import Error, NotReachable
+from noetl_mcp.mcp.over_http import Mounted
 from noetl_mcp.web import acts, catalogue, executions, keys, watching
 from noetl_mcp.web.desks import Desks
 from noetl_mcp.web.faults import Fault, refused
 from noetl_mcp.web.guard import Guard, Policy
 from noetl_mcp.web.talk import Door
 
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+FLOORPLAN = "/mcp/floorplan"
+"""Where the MCP server of floor plans answers; it keeps nothing, so whoever may look may use it."""
 DOORS: tuple[Door, ...] = (
     *executions.DOORS,
     *acts.DOORS,
@@ -32,12 +39,14 @@ def application(
 ) -> ASGIApp:
     """Return the application of an installation; `more` routes stand behind the same guard."""
     desks = Desks(home)
+    floorplan = Mounted(FLOORPLAN, _floorplan)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
             yield
         finally:
+            await floorplan.close()
             desks.close()
 
     async def known(token: str) -> Holder | None:
@@ -47,7 +56,7 @@ def application(
             raise Fault(503, "not-reachable", "the database cannot be reached; try again") from None
 
     app = Starlette(
-        routes=[*_routes(desks), *more],
+        routes=[*_routes(desks), floorplan.route, *more],
         lifespan=lifespan,
         exception_handlers={404: _not_found, 405: _not_so, Exception: _broken},
     )
@@ -72,6 +81,12 @@ def _route(desks: Desks, path: str, doors: list[Door]) -> Route:
     return Route(path, endpoint, methods=list(answers))
 
 
+def _floorplan() -> "Server[Any]":
+    from noetl_mcp.mcp.floorplan import server
+
+    return server()
+
+
 async def _not_found(request: Request, problem: Exception) -> Response:
     return refused(Fault(404, "no-such-route", "there is nothing here; see docs/reference/api.md"))
 
@@ -86,4 +101,4 @@ async def _broken(request: Request, problem: Exception) -> Response:
     return refused(Fault(500, "broken", "something went wrong here; the server's log says more"))
 
 
-__all__ = ["DOORS", "application"]
+__all__ = ["DOORS", "FLOORPLAN", "application"]

@@ -41,6 +41,7 @@ class Bench:
             "postgres": self._postgres,
             "duckdb": self._duckdb,
             "file": self._file,
+            "floorplan": self._floorplan,
             "shell": self._shell,
             "transfer": self._transfer,
             "save.postgres": self._save_postgres,
@@ -104,6 +105,17 @@ class Bench:
         from noetl_mcp.tasks.file import File
 
         return File(folders=self.folders)
+
+    def _floorplan(self) -> Task:
+        from noetl_mcp.tasks.floorplan import Floorplan
+
+        return Floorplan(folders=self.folders, mcp=lambda: self._needed("mcp"))
+
+    def _needed(self, name: str) -> Task:
+        """Return the task of a built-in type."""
+        found = self.task(name)
+        assert found is not None
+        return found
 
     def _shell(self) -> Task:
         from noetl_mcp.tasks.shell import Shell

@@ -27,6 +27,7 @@ from noetl_mcp.tasks.saves import SaveFile, SaveHttp, SavePython
 from noetl_mcp.tasks.saves_sql import SaveDuckdb, SavePostgres
 from noetl_mcp.tasks.shell import Shell
 from noetl_mcp.tasks.transfer import Transfer
+from tests.tasks.floorplan_candidates import floorplan, floorplan_elsewhere
 from tests.tasks.mcp_calls import GOOD
 from tests.wire.servers import Line, Server, answer, serving
 
@@ -394,6 +395,8 @@ CANDIDATES: dict[str, Made] = {
     "transfer": transfer,
     "shell": shell,
     "mcp": mcp,
+    "floorplan": floorplan,
+    "floorplan elsewhere": floorplan_elsewhere,
     "save.postgres": save_postgres,
     "save.duckdb": save_duckdb,
     "save.file": save_file,

@@ -1,0 +1,1 @@
+"""How a floor plan looks: its walls and openings, its letters and lines, as values."""

@@ -1,0 +1,228 @@
+"""The edges of rooms, laid on common lines and merged. It refuses to know of openings.
+
+Edges closer than half a wall are one line, so that a wall drawn twice by neighbours is there once.
+"""
+
+import itertools
+import operator
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from noetl_mcp.bim.floorplan import tree
+from noetl_mcp.bim.floorplan.building import PlacedFloor, PlacedRoom
+from noetl_mcp.bim.floorplan.drawing.network import Piece
+
+SIDES = ("top", "right", "bottom", "left")
+BEFORE = ("bottom", "right")
+"""The sides whose wall has larger coordinates than their room."""
+_PLAIN = ("solid", "open")
+
+LineKey = tuple[bool, float]
+_START = operator.attrgetter("start")
+Same = tuple[bool, float, float, str | None]
+
+
+class Edge(NamedTuple):
+    """One side of a room on its line."""
+
+    room: PlacedRoom
+    side: str
+    start: float
+    end: float
+    solid: bool
+    height: float
+    color: str | None
+
+
+class Run(NamedTuple):
+    """A wall before its openings are known."""
+
+    start: float
+    end: float
+    solid: bool
+    height: float
+    elevation: float
+    color: str | None
+    pieces: tuple[Piece, ...]
+
+
+class Spot(NamedTuple):
+    """Where a side of a room lies."""
+
+    key: LineKey
+    start: float
+    end: float
+
+
+class Laid(NamedTuple):
+    """All edges of a floor on their lines; `wanted` are walls' own doors and windows.
+
+    `xs` and `ys` tell on which line a coordinate came to lie.
+    """
+
+    lines: dict[LineKey, list[Edge]]
+    wanted: list[tuple[tree.Wall, LineKey, Edge]]
+    xs: dict[float, float]
+    ys: dict[float, float]
+
+    def spot(self, room: PlacedRoom, side: str) -> Spot | None:
+        """Find a side of a room; a room without an area has none."""
+        x, y, width, height = room.box
+        if width <= 0 or height <= 0:
+            return None
+        xs, ys = self.xs, self.ys
+        if side in ("top", "bottom"):
+            at = ys[y if side == "top" else y + height]
+            return Spot((True, at), xs[x], xs[x + width])
+        at = xs[x if side == "left" else x + width]
+        return Spot((False, at), ys[y], ys[y + height])
+
+
+def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
+    """Lay the edges of all rooms on lines; rooms without an area have none."""
+    rooms: list[PlacedRoom] = []
+    across: set[float] = set()
+    down: set[float] = set()
+    near = thickness / 2
+    for room in floor.every_room():
+        x, y, width, height = room.box
+        if width > 0 and height > 0:
+            rooms.append(room)
+            across.update((x, x + width))
+            down.update((y, y + height))
+            near = min(near, width / 4, height / 4)
+    xs, ys = _snapped(across, near), _snapped(down, near)
+    lines: dict[LineKey, list[Edge]] = {}
+    wanted: list[tuple[tree.Wall, LineKey, Edge]] = []
+    for room in rooms:
+        x, y, width, height = room.box
+        left, right, top, bottom = xs[x], xs[x + width], ys[y], ys[y + height]
+        color = wall_color(room) if room.style is not None else None
+        walls, tall = room.room.walls, room.height
+        solid = dict.fromkeys(SIDES, True)
+        heights = dict.fromkeys(SIDES, tall)
+        holes = False
+        for wall in reversed(walls):
+            solid[wall.side] = wall.kind != "open"
+            heights[wall.side] = wall.height or tall
+            holes = holes or wall.kind not in _PLAIN
+        for side, key, start, end in (
+            ("top", (True, top), left, right),
+            ("right", (False, right), top, bottom),
+            ("bottom", (True, bottom), left, right),
+            ("left", (False, left), top, bottom),
+        ):
+            edge = Edge(room, side, start, end, solid[side], heights[side], color)
+            if key in lines:
+                lines[key].append(edge)
+            else:
+                lines[key] = [edge]
+            if holes:
+                wanted += [
+                    (wall, key, edge)
+                    for wall in walls
+                    if wall.side == side and wall.kind not in _PLAIN
+                ]
+    return Laid(lines, wanted, xs, ys)
+
+
+def runs_of(edges: list[Edge]) -> list[Run]:
+    """Merge the edges of one line into walls, each as long as it stays the same."""
+    runs: list[Run] = []
+    pieces: list[Piece] = []
+    first, last = 0.0, float("nan")
+    same: Same | None = None
+    for start, end, there in _spans(edges):
+        found, piece = _seen(start, end, there)
+        if found != same or start != last:
+            if same is not None:
+                runs.append(Run(first, last, *same, tuple(pieces)))
+            first, same, pieces = start, found, []
+        pieces.append(piece)
+        last = end
+    if same is not None:
+        runs.append(Run(first, last, *same, tuple(pieces)))
+    return runs
+
+
+def wall_color(room: PlacedRoom) -> str | None:
+    """The colour that a room's style gives its walls."""
+    if room.style is None:
+        return None
+    for one in reversed(room.style.properties):
+        if one.key == "wall_color" and isinstance(one.value, str):
+            return one.value
+    return None
+
+
+def _snapped(values: set[float], near: float) -> dict[float, float]:
+    snapped: dict[float, float] = {}
+    first = float("-inf")
+    for value in sorted(values):
+        if value - first > near:
+            first = value
+        snapped[value] = first
+    return snapped
+
+
+def _spans(edges: list[Edge]) -> Iterator[tuple[float, float, list[Edge]]]:
+    ordered = sorted(edges, key=_START)
+    groups = _groups(ordered)
+    if groups is not None:
+        yield from groups
+        return
+    waiting = ordered[::-1]
+    points = sorted({point for edge in edges for point in (edge.start, edge.end)})
+    there: list[Edge] = []
+    for start, end in itertools.pairwise(points):
+        there = [edge for edge in there if edge.end > start]
+        while waiting and waiting[-1].start <= start:
+            there.append(waiting.pop())
+        if there:
+            yield start, end, there
+
+
+def _groups(ordered: list[Edge]) -> list[tuple[float, float, list[Edge]]] | None:
+    """The parts of a line where edges have all their ends in common; None where they do not."""
+    groups: list[tuple[float, float, list[Edge]]] = []
+    start, end, there = 0.0, float("-inf"), ordered[:0]
+    for edge in ordered:
+        if edge.start >= end:
+            start, end, there = edge.start, edge.end, [edge]
+            groups.append((start, end, there))
+        elif edge.start == start and edge.end == end:
+            there.append(edge)
+        else:
+            return None
+    return groups
+
+
+def _seen(start: float, end: float, there: list[Edge]) -> tuple[Same, Piece]:
+    """What a part of a line is like, and the rooms beside it."""
+    if len(there) == 1:
+        (edge,) = there
+        name = (edge.room.room.name.text,)
+        piece = Piece(start, end, name, ()) if edge.side in BEFORE else Piece(start, end, (), name)
+        return (edge.solid, edge.height, edge.room.elevation, edge.color), piece
+    if len(there) == 2 and (there[0].side in BEFORE) != (there[1].side in BEFORE):
+        one, other = there if there[0].side in BEFORE else there[::-1]
+        piece = Piece(start, end, (one.room.room.name.text,), (other.room.room.name.text,))
+    else:
+        piece = Piece(
+            start,
+            end,
+            tuple([edge.room.name for edge in there if edge.side in BEFORE]),
+            tuple([edge.room.name for edge in there if edge.side not in BEFORE]),
+        )
+    walls = [edge for edge in there if edge.solid]
+    if len(walls) == 2:
+        one, other = walls
+        height = max(one.height, other.height)
+        elevation = min(one.room.elevation, other.room.elevation)
+        return (True, height, elevation, one.color or other.color), piece
+    solid = bool(walls)
+    walls = walls or there
+    height = max([edge.height for edge in walls])
+    elevation = min([edge.room.elevation for edge in walls])
+    color = next((edge.color for edge in walls if edge.color), None)
+    return (solid, height, elevation, color), piece

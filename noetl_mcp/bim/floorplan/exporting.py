@@ -1,0 +1,40 @@
+"""`export_floorplan`: a plan as data, as a drawing for CAD or as a building model."""
+
+from noetl_mcp.bim.floorplan.answer import Answer
+from noetl_mcp.bim.floorplan.building import Building
+from noetl_mcp.bim.floorplan.considered import considered, failure
+from noetl_mcp.bim.floorplan.drawing.look import CannotDraw
+from noetl_mcp.bim.floorplan.to_json import converted
+from noetl_mcp.bim.floorplan.tool_arguments import ExportArguments
+
+
+def exported(asked: ExportArguments) -> Answer:
+    """Export a plan; one with errors is answered with them."""
+    found = considered(asked.dsl, raw=asked.raw)
+    if isinstance(found, Answer):
+        return found
+    facts = {"success": True, "format": asked.format, **found.warnings}
+    if asked.format == "json":
+        return Answer({**facts, "plan": converted(asked.dsl, raw=asked.raw)})
+    try:
+        made = _text(found.building, asked)
+    except (CannotDraw, ModuleNotFoundError) as reason:
+        return failure({"errors": [{"message": _why(reason, asked.format)}]})
+    return Answer({**facts, "bytes": len(made.encode())}, text=made)
+
+
+def _text(building: Building, asked: ExportArguments) -> str:
+    if asked.format == "dxf":
+        from noetl_mcp.bim.floorplan.dxf import dxf_of
+
+        return dxf_of(building)
+    from noetl_mcp.bim.ifc.from_floorplan import ifc_text
+
+    return ifc_text(building, storey_height=asked.storey_height)
+
+
+def _why(reason: Exception, form: str) -> str:
+    if isinstance(reason, ModuleNotFoundError):
+        extra = {"dxf": "cad", "ifc": "bim"}[form]
+        return f"{form.upper()} needs the extra '{extra}': pip install 'noetl-mcp[{extra}]'"
+    return str(reason)

@@ -1,0 +1,16 @@
+"""Turn a drawing into PNG, the same on every machine as far as the bundled font has the letters.
+
+It refuses nothing: an image that would be too large is smaller.
+"""
+
+from noetl_mcp.bim.floorplan.drawing.shapes import Drawing
+from noetl_mcp.bim.floorplan.svg import svg_of
+from noetl_mcp.lettering.raster import rendered
+
+
+def png_of(drawing: Drawing, width: int = 800, height: int | None = None) -> bytes:
+    """Draw it so wide, or narrower where it would be higher than allowed."""
+    zoom = max(1, width) / drawing.width
+    if height is not None:
+        zoom = min(zoom, max(1, height) / drawing.height)
+    return rendered(svg_of(drawing), zoom)

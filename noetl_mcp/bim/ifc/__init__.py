@@ -1,0 +1,1 @@
+"""Building models in IFC: how they are written. Needs the extra `bim`."""

@@ -1,0 +1,1 @@
+"""MCP servers on the official SDK: floor plans."""
