@@ -57,6 +57,7 @@ GROUPS = {
     "Watch": "watch executions show why events ask",
     "Decide": "approve answer signal resolve cancel pause resume retry dead-letters",
     "Operate": "worker serve db model status doctor",
+    "Floor plans": "floorplan mcp",
     "Keys": "credential token",
 }
 """The commands as the help lists them."""
