@@ -182,7 +182,10 @@ def test_nothing_outside_of_the_folder_can_be_reached(
 @pytest.mark.parametrize("action", ["read", "append", "digest", "copy"])
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [("folder", "'there' is a folder"), ("pipe", "'there' is no file, but a pipe, a socket")],
+    [
+        ("folder", "'there' is a folder"),
+        ("pipe", "'there' is no ordinary file, but a pipe, a socket"),
+    ],
 )
 def test_what_is_no_file_is_called_what_it_is(
     tmp_path: Path, action: str, kind: str, words: str
