@@ -133,4 +133,20 @@ def credential(home: Home, name: str) -> Mapping[str, Any]:
     return found.as_auth()
 
 
-__all__ = ["Home", "credential", "equipment", "lives_folder", "open_database", "opened"]
+def credential_names(home: Home) -> frozenset[str]:
+    """Return the names of all credentials; none is opened."""
+    from noetl_mcp.catalog.credentials import Credentials
+
+    with home.connect("credentials") as connection:
+        return frozenset(one.name for one in Credentials(connection, None).names())
+
+
+__all__ = [
+    "Home",
+    "credential",
+    "credential_names",
+    "equipment",
+    "lives_folder",
+    "open_database",
+    "opened",
+]

@@ -327,14 +327,15 @@ class Scope(dict[str, Any]):
         return View(self._sight.workload, first={"input": self._sight.workload})
 
     def _secrets(self) -> Named:
-        return Named("the secrets", self._sight.secrets.__getitem__, remedy=_set_secret)
+        return Named("the secrets", self._sight.secrets.__getitem__, remedy=set_secret)
 
     def _env(self) -> Named:
         called = "the variables of the environment that this worker allows"
         return Named(called, self._sight.env.__getitem__, remedy=_allow_variable)
 
 
-def _set_secret(name: str) -> str:
+def set_secret(name: str) -> str:
+    """Say how a secret that is not there is given."""
     if name != name.lower():
         return f"secrets are named in small letters: 'secrets.{name.lower()}'"
     return f"set {SECRET_PREFIX}{name.upper()} where the worker is started"
@@ -389,4 +390,4 @@ _LOOP: Mapping[str, Callable[[Any, Round], Any]] = {
     "parent": Scope._parent,
 }
 
-__all__ = ["Names", "Scope"]
+__all__ = ["Names", "Scope", "set_secret"]

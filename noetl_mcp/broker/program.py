@@ -11,7 +11,7 @@ from typing import Any
 from noetl_mcp.broker.lanes import Lane, lane_of
 from noetl_mcp.broker.names import Names
 from noetl_mcp.broker.refusals import NotAllowed
-from noetl_mcp.broker.trees import Tree
+from noetl_mcp.broker.trees import Holds, Tree
 from noetl_mcp.compiler.plan import FORMAT
 from noetl_mcp.playbook.references import read_reference
 from noetl_mcp.playbook.rendering.render import Renderer, compile_text
@@ -163,7 +163,7 @@ class Program:
     ) -> Node:
         writes, spec = bool(step.get("writes")), specs.get(step["type"])
         trees = {
-            key: Tree(step[key], self.renderers, key)
+            key: Tree(step[key], self.renderers, key, holds=_holds(key))
             for key in (
                 "when",
                 "retry",
@@ -192,7 +192,9 @@ class Program:
             arrays["join"][idx],
             arrays["waits"][idx],
             step.get("within"),
-            settings=Tree(step["settings"], self.renderers) if "settings" in step else None,
+            settings=Tree(step["settings"], self.renderers, holds="settings")
+            if "settings" in step
+            else None,
             input=Tree(step["input"], self.renderers, "input") if "input" in step else None,
             care=trees,
             lane=lane_of(
@@ -334,6 +336,11 @@ class Program:
     def find(self, name: str) -> Node | None:
         """Return a step by its name."""
         return next((node for node in self.nodes if node.name == name), None)
+
+
+def _holds(key: str) -> Holds:
+    """Say what stands in a part of a step; a check is a call with settings of its own."""
+    return "settings" if key == "check" else "values"
 
 
 class _Renderers(Sequence[Renderer]):

@@ -155,6 +155,10 @@ class Progress:
         """Return the steps outside of iterators, and those inside that wait for something."""
         return [Step(*row) for row in self._rows("steps")]
 
+    def began(self) -> dict[int, datetime]:
+        """Return when steps outside of iterators began, as their events tell."""
+        return {idx: at for idx, at in self._rows("began") if at is not None}
+
     def fans(self) -> list[Fan]:
         """Return how far iterators are."""
         return [Fan(*row) for row in self._rows("fans")]

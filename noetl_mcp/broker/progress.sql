@@ -26,6 +26,18 @@ select s.idx, s.item, s.state, s.attempt, s.ready_at,
   from noetl.step s
  where s.execution_id = %(id)s and s.state > 0 and (s.item = 0 or s.state in (9, 10));
 
+-- name: began
+-- When each step that is over began after it was ready, also where its first worker was lost. All
+-- events are looked through, so it is asked once, at the end; `show` asks the same.
+select e.idx, min(e.leased_at)
+  from noetl.event e
+  join noetl.step s
+    on s.execution_id = e.execution_id and s.idx = e.idx and s.item = e.item
+ where e.execution_id = %(id)s and e.item = 0 and e.leased_at >= s.ready_at
+   and e.kind in (select k.kind from noetl.event_kind k
+                   where k.name in ('step_started', 'step_resumed'))
+ group by e.idx;
+
 -- name: fans
 -- How far iterators are.
 select idx, total, next - live, failed from noetl.fan where execution_id = %(id)s and item = 0;

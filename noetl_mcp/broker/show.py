@@ -77,7 +77,7 @@ def _steps(desk: Desk, execution_id: int, program: Program, *, items: bool) -> l
 
 
 def _step(program: Program, row: Sequence[Any], began: _Began) -> dict[str, Any]:
-    idx, item, state, attempt, ready_at, leased_at, ended_at, owner = row[:8]
+    idx, item, state, attempt, ready_at, leased_at, ended_at, owner, is_answered = row[:9]
     node = program.nodes[idx]
     told: dict[str, Any] = {
         "name": written(program, idx, item),
@@ -91,6 +91,8 @@ def _step(program: Program, row: Sequence[Any], began: _Began) -> dict[str, Any]
     }
     if node.hidden:
         told["hidden"] = True
+    if is_answered and state == State.CANCELLED:
+        told["answered"] = True  # it is not done again: a retry takes the answer
     return told
 
 
@@ -145,7 +147,7 @@ def show_step(desk: Desk, execution_id: int, step: str, *, items: bool = False) 
         for idx, at, worker, when in desk.ask(SQL, "began", id=execution_id, items=bool(item))
     }
     told = _step(program, row, began.get((node.idx, item), _Began()))
-    lease, crashes, toward, live, result, error, extra, note, answer = row[8:]
+    lease, crashes, toward, live, result, error, extra, note, answer = row[9:]
     told |= {
         "execution_id": str(execution_id),
         "writes": node.writes,

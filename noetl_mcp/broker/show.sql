@@ -7,7 +7,8 @@ select e.id, e.plan_id, e.path, e.version, e.status, h.kind, e.round, e.parent_e
 
 -- name: steps
 -- What was decided of the execution's own steps, and with `items` of all items too.
-select s.idx, s.item, s.state, s.attempt, s.ready_at, s.leased_at, s.ended_at, s.owner
+select s.idx, s.item, s.state, s.attempt, s.ready_at, s.leased_at, s.ended_at, s.owner,
+       s.answer is not null
   from noetl.step s
  where s.execution_id = %(id)s and s.state > 0 and (%(items)s or s.item = 0)
  order by s.idx, s.item
@@ -38,8 +39,9 @@ select s.idx, s.item, s.state, s.lease, s.note, s.error, g.arrived is not null
  limit %(most)s;
 
 -- name: step
-select s.idx, s.item, s.state, s.attempt, s.ready_at, s.leased_at, s.ended_at, s.owner, s.lease,
-       s.crashes, s.toward, s.live, s.result, s.error, s.extra, s.note, s.answer
+select s.idx, s.item, s.state, s.attempt, s.ready_at, s.leased_at, s.ended_at, s.owner,
+       s.answer is not null, s.lease, s.crashes, s.toward, s.live, s.result, s.error, s.extra,
+       s.note, s.answer
   from noetl.step s
  where s.execution_id = %(id)s and s.idx = %(idx)s and s.item = %(item)s;
 
@@ -50,7 +52,8 @@ select s.idx, s.state, count(*) from noetl.step s
  group by s.idx, s.state order by s.idx, s.state;
 
 -- name: item_steps
-select s.idx, s.item, s.state, s.attempt, s.ready_at, s.leased_at, s.ended_at, s.owner
+select s.idx, s.item, s.state, s.attempt, s.ready_at, s.leased_at, s.ended_at, s.owner,
+       s.answer is not null
   from noetl.step s
  where s.execution_id = %(id)s and s.idx = any(%(idxs)s) and s.item between %(first)s and %(last)s
  order by s.item, s.idx

@@ -7,9 +7,10 @@ has not is refused, with the place in the tree where it stands.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from noetl_mcp.compiler.plan import LITERAL_MARK, TEMPLATE_MARK
+from noetl_mcp.playbook.rendering.addresses import ADDRESSES, kept
 from noetl_mcp.playbook.rendering.render import Renderer, RenderError, compile_text
 from noetl_mcp.playbook.rendering.secret import Secret
 from noetl_mcp.playbook.rendering.wording import settled
@@ -18,6 +19,8 @@ from noetl_mcp.playbook.values import is_template
 Scope = Mapping[str, object]
 Part = Callable[[Scope], Any]
 Renderers = Sequence[Renderer]
+Holds = Literal["values", "settings", "address"]
+"""What stands in a tree: an author's own values, a task's settings, or a setting that is a URL."""
 
 _PLAIN = frozenset({str, int, bool, type(None), Secret})
 
@@ -25,9 +28,11 @@ _PLAIN = frozenset({str, int, bool, type(None), Secret})
 class Tree:
     """A tree, rendered with the names of a scope; its templates are compiled when first asked."""
 
-    __slots__ = ("_at", "_part", "_renderers", "_written")
+    __slots__ = ("_at", "_holds", "_part", "_renderers", "_written")
 
-    def __init__(self, tree: Any, renderers: Renderers | None, *at: str | int) -> None:
+    def __init__(
+        self, tree: Any, renderers: Renderers | None, *at: str | int, holds: Holds = "values"
+    ) -> None:
         """Take a tree of a plan, with numbers of templates; `at` is its place, for messages.
 
         Without `renderers` it is a value as its author wrote it, with templates as texts.
@@ -35,6 +40,7 @@ class Tree:
         self._written = tree
         self._renderers = renderers
         self._at = at
+        self._holds = holds
         self._part: Part | None = None
 
     @property
@@ -60,11 +66,11 @@ class Tree:
             inner = _opened(written, renderers)[key]
         except (LookupError, TypeError):
             return None
-        return Tree(inner, renderers, *self._at, key)
+        return Tree(inner, renderers, *self._at, key, holds=_under(key, self._holds))
 
     def _ready(self) -> Part:
         if self._part is None:
-            self._part = _made(self._written, self._renderers)
+            self._part = _made(self._written, self._renderers, self._holds)
         return self._part
 
 
@@ -92,16 +98,22 @@ def _opened(value: Any, renderers: Renderers | None) -> Any:
     return value[LITERAL_MARK] if is_marked else value
 
 
-def _made(tree: Any, renderers: Renderers | None) -> Part:
+def _under(key: str | int, holds: Holds) -> Holds:
+    """Say what stands under a key; a transfer reads from a source that has settings of its own."""
+    if holds != "settings":
+        return "values"
+    return "address" if key in ADDRESSES else "settings" if key == "source" else "values"
+
+
+def _made(tree: Any, renderers: Renderers | None, holds: Holds) -> Part:
     if _is_template(tree, renderers):
-        return _rendered(
-            compile_text(tree) if renderers is None else renderers[tree[TEMPLATE_MARK]]
-        )
+        renderer = compile_text(tree) if renderers is None else renderers[tree[TEMPLATE_MARK]]
+        return _rendered(kept(renderer) if holds == "address" else renderer)
     tree = _opened(tree, renderers)
     if isinstance(tree, dict):
-        return _map({key: _made(child, renderers) for key, child in tree.items()})
+        return _map({k: _made(one, renderers, _under(k, holds)) for k, one in tree.items()})
     if isinstance(tree, list):
-        return _list([_made(child, renderers) for child in tree])
+        return _list([_made(child, renderers, "values") for child in tree])
     return _Constant(tree)
 
 
@@ -187,4 +199,4 @@ def plain(value: Any) -> Any:
     return value
 
 
-__all__ = ["Part", "Renderers", "Scope", "Tree", "plain"]
+__all__ = ["Holds", "Part", "Renderers", "Scope", "Tree", "plain"]

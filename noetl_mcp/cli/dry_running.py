@@ -13,6 +13,7 @@ from noetl_mcp.broker.program import Program
 from noetl_mcp.cli.columns import echo
 from noetl_mcp.cli.connecting import opened_home
 from noetl_mcp.cli.dry_printing import summary_of, tell
+from noetl_mcp.cli.lacking import lacking
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import State, Status
 from noetl_mcp.settings import Settings
@@ -39,6 +40,9 @@ def dry_run(
         home = stack.enter_context(opened_home()) if _needs_database(plan) else None
         try:
             content = _content(home, plan, path, version)
+            warnings = _lacking(home, content)
+            for one in () if as_json else warnings:
+                echo(one, err=True)
             found = asyncio.run(_rehearse(home, content, order))
         except starts.WrongPayload as problem:
             from noetl_mcp.cli.run import refuse
@@ -47,7 +51,7 @@ def dry_run(
         except NoSuchPlaybook as problem:
             raise click.ClickException(f"{problem}; there is no such file either") from None
     if as_json:
-        _print_json(_shape(content, found))
+        _print_json({**_shape(content, found), "warnings": warnings})
     else:
         tell(found)
     return 0 if found.is_allowed else OPERATION_FAILED
@@ -58,6 +62,15 @@ def _needs_database(plan: "Plan | None") -> bool:
     if plan is None:
         return True
     return any(step["type"] == "playbook" or "auth" in step for step in plan.content["steps"])
+
+
+def _lacking(home: "Home | None", content: Mapping[str, Any]) -> list[str]:
+    """Return what the plan asks for and nobody gave."""
+    from noetl_mcp import assembly
+
+    if home is None:
+        return lacking(content, Settings.load().secrets, None)
+    return lacking(content, home.world.secrets, assembly.credential_names(home))
 
 
 def _content(

@@ -1,6 +1,7 @@
 """Tell how an execution ended: its result, a timeline of its steps, or the story of its failure."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ def tell_end(
 
 
 def _tell(progress: Progress, records: Records, seen: Seen) -> None:
-    for line in timeline(seen):
+    for line in timeline(_as_begun(seen, progress.began())):
         echo(line, err=True)
     found = records.ended(progress.id)
     status, result, error = found or (Status.FAILED, None, None)
@@ -62,6 +63,15 @@ def _tell(progress: Progress, records: Records, seen: Seen) -> None:
         return
     for line in story(progress, seen, decode(error) if error else {}):
         echo(line, err=True)
+
+
+def _as_begun(seen: Seen, began: Mapping[int, datetime]) -> Seen:
+    """Return it with the times that `show` tells: from the first attempt, not the last lease."""
+    steps = [
+        one._replace(began_at=began[one.idx]) if not one.item and one.idx in began else one
+        for one in seen.steps
+    ]
+    return replace(seen, steps=steps)
 
 
 def timeline(seen: Seen) -> list[str]:

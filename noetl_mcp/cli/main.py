@@ -6,11 +6,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from io import StringIO
 from typing import Any, NoReturn, TextIO
 
 import click
 
 from noetl_mcp import __version__
+from noetl_mcp.cli.columns import echo
 from noetl_mcp.errors import NotReadable
 
 COMMANDS = {
@@ -131,7 +133,7 @@ def commands(context: click.Context) -> None:
     from noetl_mcp.settings import strange_names  # only here: the others start without it
 
     for says in strange_names(os.environ):
-        click.echo(f"Warning: {says}", err=True)
+        echo(f"Warning: {says}", err=True)
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
@@ -149,7 +151,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _leave(130, "stopped")
     except click.ClickException as error:
         with suppress(OSError):
-            error.show()
+            _show(error)
         _leave(error.exit_code)
     except NotReadable as error:
         _leave(OPERATION_FAILED, f"Error: {error}")
@@ -169,6 +171,13 @@ def run(arguments: Sequence[str] | None = None) -> None:
         said = " ".join(str(error).split())
         _leave(OPERATION_FAILED, f"Error: the database does not take a value of this: {said}")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show(error: click.ClickException) -> None:
+    """Show an error; it may repeat what others wrote."""
+    shown = StringIO()
+    error.show(shown)
+    echo(shown.getvalue(), err=True, nl=False)
 
 
 def _demand_text(arguments: Sequence[str]) -> None:
@@ -199,7 +208,7 @@ def _leave(code: int, says: str | None = None) -> NoReturn:
     """Leave with a sentence; what was not written out is given up, and nobody is told again."""
     with suppress(OSError):
         if says is not None:
-            click.echo(says, err=True)
+            echo(says, err=True)
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in _streams():

@@ -97,12 +97,18 @@ _HEAD = ["STEP", "STATE", "TYPE", "ATTEMPTS", "WORKER", "TOOK"]
 def _row(one: Mapping[str, Any]) -> list[str]:
     return [
         one["name"],
-        one["state"].replace("_", " "),
+        _state(one),
         one["type"],
         str(one["attempts"]),
         "" if one["worker"] is None else str(one["worker"]),
         seconds_between(one["started"], one["ended"]),
     ]
+
+
+def _state(one: Mapping[str, Any]) -> str:
+    """Return how a step stands; what has its answer is no longer open, though it was cancelled."""
+    answered = ", answered" if one.get("answered") else ""
+    return f"{one['state'].replace('_', ' ')}{answered}"
 
 
 def _wanted(number: str, one: Mapping[str, Any]) -> str:
@@ -137,7 +143,7 @@ def _tell_error(error: Mapping[str, Any]) -> None:
 
 
 def _tell_step(told: Mapping[str, Any], waits: list[str]) -> None:
-    number, state = told["execution_id"], told["state"].replace("_", " ")
+    number, state = told["execution_id"], _state(told)
     hidden = ", added by the compiler" if told.get("hidden") and "[" not in told["name"] else ""
     writes = ", writes" if told["writes"] else ""
     say(f"step '{told['name']}' of execution {number}: {state} ({told['type']}{writes}{hidden})")
@@ -161,6 +167,9 @@ def _tell_step(told: Mapping[str, Any], waits: list[str]) -> None:
             _line("", line)
     if told.get("result") is not None:
         _tell_value(f"{'result':<{_LABEL}}", told["result"])
+    if told.get("answered"):
+        _tell_value(f"{'answer':<{_LABEL}}", told["answer"])
+        _line("", f"'{typed('retry', number)}' takes it and does not do the step again")
     for text in waits:
         _line("waits", text)
     if told["state"] == "failed":

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from noetl_mcp.broker.records import Records
 from noetl_mcp.broker.typed import typed
 from noetl_mcp.cli.looking import Looking, Seen
 from noetl_mcp.cli.screen import Screen, screen
@@ -218,6 +219,8 @@ class Waiting:
         from noetl_mcp.cli.crew import working
         from noetl_mcp.worker.lives import Grace
 
+        for warning in await asyncio.to_thread(self._lacking, seen.standing.plan):
+            self.screen.say(warning)
         self._lives = await crew.enter_async_context(
             working(
                 self.home,
@@ -227,6 +230,16 @@ class Waiting:
                 only=None if self.home.embedded else await asyncio.to_thread(self._family),
             )
         )
+
+    def _lacking(self, plan: int) -> list[str]:
+        """Return what the plan asks for and nobody gave; whoever works here has no more."""
+        from noetl_mcp.assembly import credential_names
+        from noetl_mcp.cli.lacking import lacking
+        from noetl_mcp.queue.encode import decode
+
+        with self.home.connect("run") as connection:
+            content = decode(Records(connection).plan(plan))
+        return lacking(content, self.home.world.secrets, credential_names(self.home))
 
     def _pools(self) -> tuple[str, ...]:
         assert self._last is not None

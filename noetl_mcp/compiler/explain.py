@@ -1,12 +1,11 @@
 """Say in plain text what a plan will do: order, ways and conditions, hidden steps, writes."""
 
-import re
 from typing import Any
 
+from noetl_mcp.compiler.asked_for import asked_for
 from noetl_mcp.compiler.dag import longest_way, most_at_once
 from noetl_mcp.compiler.plan import LITERAL_MARK, TEMPLATE_MARK, Plan, PlanEdge, PlanStep
 
-_SECRET = re.compile(r"\bsecrets\.(\w+)")
 _CODE = ("code", "code_b64", "command_b64")
 _SILENT = ("round", "name", "max_tool_rounds", "params_style", "enumerate", "tools")
 
@@ -238,26 +237,9 @@ def _summary(plan: Plan) -> list[str]:
 
 def _asked_for(plan: Plan) -> list[str]:
     """Name the secrets and credentials that must be there when it runs."""
-    secrets = {
-        name
-        for template in plan.templates
-        if "secrets" in template.get("names", ())
-        for name in _SECRET.findall(str(template["text"]))
-    }
-    credentials = {name for step in plan.steps for name in _credentials(step.more.get("auth"))}
-    lines = [f"Secrets: {', '.join(sorted(secrets))}"] if secrets else []
-    return lines + ([f"Credentials: {', '.join(sorted(credentials))}"] if credentials else [])
-
-
-def _credentials(auth: Any) -> list[str]:
-    """Return the names in `auth`; one that a template gives is not known before it runs."""
-    if isinstance(auth, str):
-        return [auth]
-    if not isinstance(auth, dict) or TEMPLATE_MARK in auth:
-        return []
-    if "type" in auth or "credential" in auth or "key" in auth:
-        auth = {"": auth.get("credential") or (auth.get("key") if len(auth) <= 2 else None)}
-    return [name for one in auth.values() for name in _credentials(one)]
+    asked = asked_for(plan.content)
+    lines = [f"Secrets: {', '.join(asked.secrets)}"] if asked.secrets else []
+    return lines + ([f"Credentials: {', '.join(asked.credentials)}"] if asked.credentials else [])
 
 
 def bare(text: str) -> str:

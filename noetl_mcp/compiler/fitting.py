@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from noetl_mcp.compiler.patterns import Patterns
 from noetl_mcp.compiler.workload import TYPES, problem_of_value
 from noetl_mcp.diagnostics import closest, shorten
 from noetl_mcp.playbook.node import Json, Path, kind_of
 from noetl_mcp.tasks.bounds import shown
 from noetl_mcp.tasks.json_values import same
+from noetl_mcp.tasks.patterns import Patterns
 
 MOST_BYTES = 16 * 1024 * 1024
 MOST_DEPTH = 200

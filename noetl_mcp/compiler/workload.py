@@ -5,7 +5,6 @@ a declaration is stands in `declared`, which the submit of a payload uses too.
 """
 
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from noetl_mcp.diagnostics import Report
 from noetl_mcp.playbook.node import Path, kind_of
 from noetl_mcp.playbook.values import is_template
 from noetl_mcp.rules import shape, templates
+from noetl_mcp.tasks.patterns import compiled
 
 KEYS = frozenset(
     [
@@ -207,13 +207,6 @@ def problem_of_schema(schema: Mapping[str, Any]) -> str | None:
     except (re.error, OverflowError, RecursionError) as error:
         return f"'pattern' does not parse: {error}"
     return None
-
-
-def compiled(pattern: object) -> "re.Pattern[str]":
-    """Return a pattern made ready, without a word about what Python merely finds odd."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return re.compile(str(pattern))
 
 
 def problem_of_value(value: object, schema: Mapping[str, Any]) -> str | None:

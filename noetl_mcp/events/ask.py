@@ -23,6 +23,7 @@ import duckdb
 
 from noetl_mcp.database import statements
 from noetl_mcp.events.copied import EVERYTHING, How, Source, quickest
+from noetl_mcp.tasks.duckdb_values import kind_of_statement
 
 VIEWS = statements(__file__, "views.sql")
 BESIDE = ("kinds", "plan_steps", "executions")
@@ -189,8 +190,9 @@ def demand_select(cursor: duckdb.DuckDBPyConnection, question: str) -> None:
     found = cursor.extract_statements(question)
     if len(found) != 1:
         raise NotAnswered(f"one select can be asked at a time; these are {len(found)} statements")
-    if found[0].type != duckdb.StatementType.SELECT:
-        word = found[0].type.name.lower().replace("_", " ")
+    kind = kind_of_statement(found[0])
+    if kind != duckdb.StatementType.SELECT:
+        word = "something else" if kind is None else kind.name.lower().replace("_", " ")
         raise NotAnswered(f"only a select can be asked, this is '{word}'")
 
 

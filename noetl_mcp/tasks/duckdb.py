@@ -23,10 +23,10 @@ from noetl_mcp.playbook.node import Json
 from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.tasks.calls import Call, Failed, Statement, UnknownOutcome
 from noetl_mcp.tasks.duckdb_setup import attach, fill_tables, load
-from noetl_mcp.tasks.duckdb_values import form_of, quoted, to_bind
+from noetl_mcp.tasks.duckdb_values import form_of, kind_of_statement, quoted, to_bind
 from noetl_mcp.tasks.folders import Folders
 from noetl_mcp.tasks.specs_data import DuckdbSettings
-from noetl_mcp.tasks.sql_pieces import first_words, refused
+from noetl_mcp.tasks.sql_pieces import files_written, first_words, refused
 from noetl_mcp.tasks.sql_script import Most, masked, script, secrets_in, size_of
 from noetl_mcp.tasks.sql_text import numbered
 from noetl_mcp.tasks.sql_values import Answer, json_value, plain, shaped
@@ -92,6 +92,17 @@ class Duckdb:
             return shaped(session.run_all(statements), settings.rows_as)
 
         return await self.carry(call, settings, statements, work)
+
+    async def preview(self, call: Call) -> None:
+        """Refuse, before anything is opened, what writes files where this worker allows none."""
+        settings: DuckdbSettings = call.settings
+        if not settings.database.startswith(MEMORY):
+            self.folders.place(settings.database)
+        for number, statement in enumerate(script(call), 1):
+            for path in files_written(statement.text):
+                if not self.folders.holds(path):
+                    said = f"statement {number} writes '{path}'; {_reachable(self.folders)}"
+                    raise Failed("duckdb-permission", said, retriable=False)
 
     async def carry(
         self,
@@ -223,13 +234,17 @@ class Session:
         kinds = self._live().extract_statements(text)
         if len(kinds) != 1:
             raise refused(f"statement {number} is none, or more than one, to DuckDB")
-        self._refuse(kinds[0].type, text, number)
-        if kinds[0].type == _KIND.SELECT and not looks_like_writing(text):
+        kind = kind_of_statement(kinds[0])
+        self._refuse(kind, text, number)
+        if kind == _KIND.SELECT and not looks_like_writing(text):
             return self._selected(text, values)
         return self._executed(text, values, kinds[0])
 
-    def _refuse(self, kind: duckdb.StatementType, text: str, number: int | None) -> None:
+    def _refuse(self, kind: duckdb.StatementType | None, text: str, number: int | None) -> None:
         """Refuse what reaches outside of the database, unless the call writes."""
+        if kind is None:
+            words = " ".join(first_words(text)[:2])
+            raise refused(f"statement {number} is {words}, which no step can do")
         if kind in _ALWAYS_REFUSED:
             raise refused(f"statement {number} is {first_words(text)[0]}, which the step decides")
         if self.opening.writes:

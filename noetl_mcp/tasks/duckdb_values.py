@@ -175,6 +175,14 @@ def _merged(one: Structure, other: Structure) -> Structure:
     return one if one == other else "JSON"
 
 
+def kind_of_statement(statement: Any) -> Any:
+    """Return the type of a statement; None where the driver has no name for it and would break."""
+    try:
+        return statement.type
+    except ValueError:
+        return None
+
+
 def _settled(found: Structure) -> Structure:
     """Return the type with a text wherever no value was seen."""
     if isinstance(found, dict):
@@ -189,6 +197,7 @@ __all__ = [
     "Structure",
     "Type",
     "form_of",
+    "kind_of_statement",
     "quoted",
     "structure_of",
     "text_of",

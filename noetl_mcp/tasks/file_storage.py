@@ -244,11 +244,16 @@ def _opened(place: Place) -> Iterator[int]:
     with place.folder() as folder:
         file = os.open(place.name, os.O_RDONLY | _OPEN, dir_fd=folder)
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _demand_file(os.fstat(file))
         yield file
     finally:
         os.close(file)
+
+
+def _demand_file(known: os.stat_result) -> None:
+    if not stat.S_ISREG(known.st_mode):
+        kind = errno.EISDIR if stat.S_ISDIR(known.st_mode) else errno.ENXIO
+        raise OSError(kind, os.strerror(kind))
 
 
 @contextmanager
@@ -258,8 +263,7 @@ def _locked(folder: int, name: str) -> Iterator[int]:
         file = os.open(name, os.O_RDWR | os.O_CREAT | _OPEN, 0o666, dir_fd=folder)
         try:
             known = os.fstat(file)
-            if not stat.S_ISREG(known.st_mode):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            _demand_file(known)
             fcntl.flock(file, fcntl.LOCK_EX)
             with suppress(FileNotFoundError):
                 there = os.stat(name, dir_fd=folder, follow_symlinks=False)

@@ -18,7 +18,8 @@ _REASONS = {
     errno.ENOENT: ("no-such-file", "is not there"),
     errno.ELOOP: ("link", "is a link, and links are not followed"),
     errno.ENOTDIR: ("link", "leads through a link or something that is no folder"),
-    errno.EISDIR: ("not-a-file", "is a folder, or no ordinary file"),
+    errno.EISDIR: ("not-a-file", "is a folder"),
+    errno.ENXIO: ("not-a-file", "is no ordinary file, but a pipe, a socket or a device"),
     errno.EEXIST: ("already-there", "is there already"),
     errno.ENOTEMPTY: ("not-empty", "is a folder with something in it"),
     errno.EACCES: ("not-permitted", "cannot be used: the system does not permit it"),
@@ -83,6 +84,13 @@ class Folders:
                 return Place(real, whole.relative_to(root).parts)
         said = f"'{path}' lies outside of the folders that this worker allows"
         raise Failed("outside-folders", said, retriable=False)
+
+    def holds(self, path: str) -> bool:
+        """Whether a whole path lies below an allowed folder, as far as its text tells."""
+        whole = Path(os.path.normpath(path))
+        return whole.is_absolute() and any(
+            whole.is_relative_to(root) for root in (*self.roots, *self._spelt)
+        )
 
     def checked(self, path: str, *, make: bool = False) -> Path:
         """Return the path of a file for a library that opens it by name; refuse links."""

@@ -7,6 +7,7 @@ Knows no grammar beyond what it takes to find the end of a statement, and change
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from noetl_mcp.tasks.calls import Failed
@@ -35,6 +36,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _IN_COMMENT = re.compile(r"/\*|\*/")
+_TEXTS = ("text", "escaped", "dollar")
 _ROUTINES = frozenset(("FUNCTION", "PROCEDURE"))
 
 
@@ -144,6 +146,21 @@ def first_words(statement: str, count: int = 4) -> tuple[str, ...]:
     return tuple(found)
 
 
+def files_written(statement: str) -> Iterator[str]:
+    """Yield the files that COPY … TO and EXPORT DATABASE write, where they are named as texts."""
+    said = [token for token in tokens(statement, MARKS[0]) if token.says]
+    words, depth = [token.upper for token in said], 0
+    if words[:2] == ["EXPORT", "DATABASE"]:
+        yield from (content(one) for one in said if one.kind in _TEXTS)
+        return
+    if words[:1] != ["COPY"]:
+        return
+    for token, after in pairwise(said):
+        depth += (token.upper == "(") - (token.upper == ")")
+        if depth == 0 and token.upper == "TO" and after.kind in _TEXTS:
+            yield content(after)
+
+
 _SHORT_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ESCAPE = re.compile(
     r"''|\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))",
@@ -183,6 +200,7 @@ __all__ = [
     "Kind",
     "Token",
     "content",
+    "files_written",
     "first_words",
     "refused",
     "statements",

@@ -19,7 +19,7 @@ from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.tasks.calls import Failed, Statement, UnknownOutcome
 from noetl_mcp.tasks.csv_form import csv_rules
 from noetl_mcp.tasks.duckdb_setup import rows_as_json
-from noetl_mcp.tasks.duckdb_values import quoted, text_of, to_bind
+from noetl_mcp.tasks.duckdb_values import kind_of_statement, quoted, text_of, to_bind
 from noetl_mcp.tasks.folders import ending
 from noetl_mcp.tasks.save_rows import listed, refusal, spelt, table_name
 from noetl_mcp.tasks.sql_pieces import refused
@@ -30,6 +30,7 @@ from noetl_mcp.tasks.transfer_columns import NULL, Column
 USUAL_MB, JSON_MB, INDEXED_MB = 64, 192, 1024
 ROW_SHARE = 32
 """A row may take this part of the memory."""
+_SELECT = duckdb.StatementType.SELECT
 _CONFIG: Mapping[str, Any] = {
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
@@ -182,7 +183,7 @@ class Hub:
         text = numbered(statement)
         with self._told():
             kinds = self._live().extract_statements(text)
-        is_query = len(kinds) == 1 and kinds[0].type == duckdb.StatementType.SELECT
+        is_query = len(kinds) == 1 and kind_of_statement(kinds[0]) == _SELECT
         if not is_query or looks_like_writing(text):
             raise refused("'sql' of the source must be one query that only reads")
         return self._described(f"(\n{text.rstrip().rstrip(';')}\n)", map(_bound, statement.values))

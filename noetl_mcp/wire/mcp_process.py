@@ -1,14 +1,16 @@
 """An MCP server that is a program: messages by line over its standard input and output.
 
-The SDK has such a transport too; this one bounds a line, keeps the last words of standard error,
-answers for a message that cannot be read, and asks for the last time right before it writes. The
-program has a session and a group of its own; when we are killed its input ends, and so should it.
+The SDK has such a transport too; this one bounds a line and what a program asks without reading,
+keeps the last words of standard error, answers for a message that cannot be read, and asks for the
+last time right before it writes. The program has a session and a group of its own; when we are
+killed its input ends, and so should it.
 """
 
 import asyncio
 import json
 import os
 import signal
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,8 +18,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
-from mcp.shared.message import SessionMessage
-from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp_types import (
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 
 from noetl_mcp.wire.exchange import Refused, TooLarge
 from noetl_mcp.wire.mcp_errand import ERRAND
@@ -31,6 +40,7 @@ KEPT = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM"
 UNREADABLE = "the message cannot be read"
 _CHUNK = 65_536
 _MOST_NOISE = 1_000
+_MOST_OWED = 256
 _LAST_WORDS = 4_096
 _AS_A_FAVOUR = 64
 _GRACE = 2.0
@@ -64,6 +74,8 @@ class Program:
     is_known: bool = False
     """Whether it has shown itself to be an MCP server; else it gets little time to end."""
     is_too_large: bool = False
+    owed: deque[int] = field(default_factory=deque)
+    """The sizes of its requests that have no answer yet: each stays in memory until then."""
 
     @property
     def exit_code(self) -> int | None:
@@ -85,6 +97,19 @@ class Program:
         if stdin is None or stdin.is_closing() or self.over.is_set() or self.exit_code is not None:
             return False
         return stdin.transport.get_write_buffer_size() < _CHUNK
+
+    def owe(self, size: int) -> None:
+        """Note a request of its own; who asks on and on and reads no answer is given up."""
+        self.owed.append(size)
+        if len(self.owed) > _MOST_OWED:
+            self.give_up(f"it sent {len(self.owed)} requests and read no answers")
+        elif sum(self.owed) > self.command.most_bytes:
+            self.give_up(f"it sent requests of {sum(self.owed)} bytes and read no answers")
+
+    async def settle(self) -> None:
+        """Note that one of its requests is answered, or needs no answer any more."""
+        if self.owed:
+            self.owed.popleft()
 
     def give_up(self, problem: str) -> None:
         """Talk to it no more."""
@@ -157,8 +182,16 @@ class Lines:
                 self._program.over.set()
                 raise StopAsyncIteration
             message = self._message(line)
-            if message is not None:
-                return message
+            if message is None:
+                continue
+            if isinstance(message.message, JSONRPCRequest):
+                self._program.owe(len(line))
+                if self._program.problem:
+                    self._ready.clear()
+                    continue
+                message.metadata = ServerMessageMetadata(on_request_unanswered=self._program.settle)
+                await asyncio.sleep(0)  # those before it may be answered
+            return message
 
     async def receive(self) -> SessionMessage:
         """Return the next message; raise `EndOfStream` after the last."""
@@ -240,11 +273,25 @@ class Pipe:
         if stdin is None or stdin.is_closing() or self._program.over.is_set():
             raise anyio.BrokenResourceError
         line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        if isinstance(item.message, JSONRPCResponse | JSONRPCError):
+            await self._answer(stdin, line)
+            return
         errand = ERRAND.get()
         if errand is not None and errand.is_free():
             errand.begin()
             errand.leave()
         stdin.write(line)
+        await self._drain(stdin)
+
+    async def _answer(self, stdin: asyncio.StreamWriter, line: bytes) -> None:
+        """Answer a request of the program, once it has read what was written before."""
+        try:
+            await self._drain(stdin)
+            stdin.write(line)
+        finally:
+            await self._program.settle()
+
+    async def _drain(self, stdin: asyncio.StreamWriter) -> None:
         try:
             await stdin.drain()
         except OSError:

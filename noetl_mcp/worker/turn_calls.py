@@ -174,7 +174,7 @@ class TurnCalls:
         sight = run.sight(work.node, work.item, input=dict(arguments))
         scope = run.program.names.tool(work.node.idx, sight)
         renderers = run.program.renderers
-        tree = Tree(tool["settings"], renderers)
+        tree = Tree(tool["settings"], renderers, holds="settings")
         settings, sql = settings_of(run, tree, tool["settings"], scope, spec.sql, ())
         given: Any = dict(arguments)
         if "input" in tool:

@@ -243,7 +243,7 @@ class Turns:
         names = work.run.program.names
         preset = names.sections["models"].value.get(name, {})
         scope = names.outside(work.run.sight(work.node, work.item))
-        found: dict[str, Any] = Tree(preset, None).render(scope)
+        found: dict[str, Any] = Tree(preset, None, holds="settings").render(scope)
         return found
 
     async def _reached(

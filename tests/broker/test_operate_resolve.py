@@ -9,6 +9,8 @@ from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.operate import cancel
 from noetl_mcp.broker.refusals import NotAllowed
 from noetl_mcp.broker.resolve import resolve
+from noetl_mcp.broker.retry import retry
+from noetl_mcp.broker.show import show, show_step
 from noetl_mcp.queue.lease import Status
 from noetl_mcp.worker.life import give_up
 from tests.broker.desks import ANN, events, work, work_off
@@ -187,3 +189,20 @@ def test_a_cancel_waits_for_the_doubt_and_ends_with_it(shop: Shop, desk: Desk) -
     resolve(desk, number, "w", "accept", value=1, by=ANN)
 
     assert shop.status(number) == Status.CANCELLED
+
+
+def test_an_accepted_step_of_a_cancelled_execution_is_shown_as_answered(
+    shop: Shop, desk: Desk
+) -> None:
+    number = in_doubt(shop)
+    cancel(desk, number, by=ANN)
+
+    resolve(desk, number, "w", "accept", value={"n": 9}, by=ANN)
+
+    assert work_off(shop, number) == "cancelled"
+    step = next(one for one in show(desk, number)["steps"] if one["name"] == "w")
+    assert (step["state"], step["answered"]) == ("cancelled", True)
+    assert show_step(desk, number, "w")["answer"] == {"n": 9}
+    retry(desk, number, by=ANN)
+    assert work_off(shop, number) == "completed"
+    assert len(shop.change.calls) == 1

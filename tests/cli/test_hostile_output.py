@@ -46,6 +46,25 @@ def test_what_others_wrote_does_not_steer_the_terminal(
     assert r"\u001b]0;mine" in ran.err
 
 
+def test_an_error_that_repeats_what_others_wrote_does_not_steer_the_terminal(
+    person: Person,  # noqa: F811  # a fixture
+) -> None:
+    hostile = "\x1b]0;mine\x07\x1b[2J\u202e"
+
+    for words in (
+        ("run", f"{hostile}.yaml"),
+        ("run", person.file(HOSTILE), "--set", hostile),
+        ("show", hostile),
+        (hostile,),
+        ("show", f"--{hostile}"),
+    ):
+        ran = person.does(*words)
+
+        assert ran.code != 0
+        assert "mine" in ran.err
+        assert not STEERS.search(ran.err), ran.err
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

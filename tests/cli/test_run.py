@@ -1,11 +1,13 @@
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +209,26 @@ def test_a_killed_worker_is_followed_by_another_that_does_the_rest(person: Perso
 
     assert drained.code == 0
     assert person.finds("select id, status from noetl.execution") == [(int(number), 1)]
+
+
+def test_the_timeline_and_show_tell_the_same_time_after_the_death_of_a_worker(
+    person: Person,
+) -> None:
+    slow = FAILING.replace("raise ValueError('too bad')", "import time; time.sleep(1)")
+    number = person.does("run", person.file(slow), "--detach").out.strip()
+    with person.begins("worker", "--processes", "1", start_new_session=True) as worker:
+        until(lambda: person.finds("select * from noetl.event where kind = 10 and idx > 0"))
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.communicate()
+
+    watched = person.does("watch", number)
+    (step,) = [
+        s for s in person.does("show", number, "--json").json()["steps"] if s["attempts"] > 1
+    ]
+
+    started, ended = (datetime.fromisoformat(step[key]) for key in ("started", "ended"))
+    (line,) = [one for one in watched.err.splitlines() if re.search(r"bad +done +x2 ", one)]
+    assert f"{(ended - started).total_seconds():.2f} s" in line
 
 
 def test_a_dry_run_needs_no_database_and_writes_nothing(person: Person) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from noetl_mcp.compiler.compile import compile_playbook
 from noetl_mcp.compiler.fitting import MOST_BYTES, MOST_DEPTH, MOST_PROBLEMS, Problem
-from noetl_mcp.compiler.patterns import Patterns
 from noetl_mcp.compiler.payload import (
     Inputs,
     WrongPayload,
@@ -22,6 +21,7 @@ from noetl_mcp.compiler.payload import (
     with_values,
 )
 from noetl_mcp.playbook.load import load
+from noetl_mcp.tasks.patterns import Patterns
 from noetl_mcp.tasks.registry import BUILT_IN
 
 FLOW = "workflow:\n  - {step: start, next: [end]}\n  - {step: end}\n"

@@ -146,6 +146,7 @@ def test_only_what_is_new_enough_is_copied(database: str) -> None:
         ("copy events to '/tmp/stolen.csv'", "only a select"),
         ("attach '/tmp/other.db'", "only a select"),
         ("install postgres", "only a select"),
+        ("update extensions", "only a select"),
         ("set memory_limit = '1TB'", "only a select"),
         ("drop table events", "only a select"),
         ("select 1; select 2", "one select"),

@@ -306,6 +306,13 @@ def test_nothing_reaches_outside_of_the_folders(tmp_path: Path, sql: str) -> Non
     assert secret_of_the_test == [1]
 
 
+@pytest.mark.parametrize("writes", [True, False])
+def test_a_statement_that_the_driver_has_no_name_for_is_refused(writes: bool) -> None:
+    failed = refusal("UPDATE EXTENSIONS", writes=writes)
+
+    assert failed.message == "statement 1 is UPDATE EXTENSIONS, which no step can do"
+
+
 def test_a_writing_step_may_write_into_its_folders(tmp_path: Path) -> None:
     sql = f"COPY (SELECT 1 AS a) TO '{tmp_path}/a.csv'; FROM '{tmp_path}/a.csv'"
 

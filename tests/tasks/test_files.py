@@ -179,6 +179,25 @@ def test_nothing_outside_of_the_folder_can_be_reached(
     assert not (inside / "copied").exists()
 
 
+@pytest.mark.parametrize("action", ["read", "append", "digest", "copy"])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("folder", "'there' is a folder"),
+        ("pipe", "'there' is no ordinary file, but a pipe, a socket"),
+    ],
+)
+def test_what_is_no_file_is_called_what_it_is(
+    tmp_path: Path, action: str, kind: str, words: str
+) -> None:
+    (os.mkdir if kind == "folder" else os.mkfifo)(tmp_path / "there")
+
+    failed = refusal(tmp_path, "there", action, content="a", to="copied")
+
+    assert failed.code == "not-a-file"
+    assert words in failed.message
+
+
 def test_the_allowed_folder_may_itself_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")

@@ -87,6 +87,26 @@ def test_an_answer_that_is_none_leaves_a_write_open_and_fails_a_read(
     assert "top secret" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(10, "it sent 257 requests and read no answers"), (60_000, r"it sent requests of \d+ bytes")],
+)
+@pytest.mark.parametrize(("writes", "kind"), [(True, UnknownOutcome), (False, Failed)])
+def test_a_server_that_asks_on_and_reads_no_answers_is_given_up(
+    size: int, words: str, writes: bool, kind: type[Exception]
+) -> None:
+    said = {"command": [*broken("asks_on"), str(size)], "tool": "t", "max_response_bytes": 500_000}
+
+    with pytest.raises(kind, match=words) as told:
+        do(said, writes=writes, timeout=20)
+
+    assert told.value.code == "server-died"  # type: ignore[attr-defined]
+
+
+def test_a_server_may_ask_much_while_it_reads_the_answers() -> None:
+    assert do({"command": broken("asks_much"), "tool": "t"}, timeout=20)["text"] == "fine"
+
+
 def test_a_promise_that_takes_ages_to_check_is_not_checked() -> None:
     result = do({"command": broken("wild_schema"), "tool": "t"}, timeout=20)
 

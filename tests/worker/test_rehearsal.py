@@ -469,3 +469,33 @@ def test_an_approval_is_said_to_be_assumed_and_who_gave_it_is_not_known() -> Non
 
     assert found.assumed == {"ask": "assumed approved"}
     assert verdicts(found) == {"make": "unknown"}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY (SELECT 1 AS to) TO '/tmp/a.csv'",
+        "/* to */ copy t (a) to '/tmp/a.csv' (FORMAT csv)",
+        "SELECT 1; EXPORT DATABASE '/tmp/a'",
+    ],
+)
+def test_a_file_that_sql_may_not_write_is_refused_already_in_a_dry_run(sql: str) -> None:
+    """The worker of this test allows no folder."""
+    step = f'type: duckdb, writes: true, confirm: true, sql: "{sql}"'
+
+    found = Stage().run(f"workflow:\n  - {{step: start, {step}}}\n")
+
+    (write,) = found.writes
+    assert write.verdict == "refused"
+    assert "writes '/tmp/a" in write.why
+    assert "set NOETL_FILES" in write.why
+
+
+@pytest.mark.parametrize("sql", ["COPY t FROM '/tmp/a.csv'", "CREATE TABLE t AS SELECT '/to' AS a"])
+def test_sql_that_writes_no_file_is_allowed_in_a_dry_run(sql: str) -> None:
+    step = f'type: duckdb, writes: true, confirm: true, sql: "{sql}"'
+
+    found = Stage().run(f"workflow:\n  - {{step: start, {step}}}\n")
+
+    (write,) = found.writes
+    assert write.verdict == "allowed", write.why

@@ -174,6 +174,38 @@ def stubborn() -> None:
         time.sleep(1)
 
 
+def asks_on() -> None:
+    """Ask without end when called, and read nothing any more; the size of a question is given."""
+    filling = "x" * int(sys.argv[2])
+
+    def called(asked: Message) -> None:
+        number = 0
+        while True:
+            number += 1
+            params = {"messages": [], "maxTokens": 1, "filling": filling}
+            asks = {"jsonrpc": "2.0", "id": number, "method": "sampling/createMessage"}
+            say(json.dumps({**asks, "params": params}))
+
+    talk(called)
+
+
+def asks_much() -> None:
+    """Ask often before answering; half of the questions are taken back, the rest are waited for."""
+
+    def called(asked: Message) -> None:
+        for number in range(2_000):
+            say(json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}))
+            taken_back = {"requestId": number, "reason": "never mind"}
+            if number % 2:
+                method = "notifications/cancelled"
+                say(json.dumps({"jsonrpc": "2.0", "method": method, "params": taken_back}))
+            else:
+                sys.stdin.readline()
+        answer(asked, {"content": [{"type": "text", "text": "fine"}]})
+
+    talk(called)
+
+
 def asks_back() -> None:
     """Speak the revision of 2026, and ask for more input instead of answering."""
     for line in sys.stdin:

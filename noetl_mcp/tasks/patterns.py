@@ -5,11 +5,10 @@ not know (looking around, going back to a group) is left to the other, where it 
 """
 
 import re
+import warnings
 from functools import lru_cache
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
-
-from noetl_mcp.compiler.workload import compiled
 
 MOST_WORK = 200_000_000  # about three seconds of the slowest patterns there are
 _MOST_STATES = 10_000
@@ -37,6 +36,13 @@ class Patterns:
         if linear is not None:
             return linear.isinstance_python(text)
         return compiled(pattern).search(text) is not None
+
+
+def compiled(pattern: object) -> "re.Pattern[str]":
+    """Return a pattern made ready, without a word about what Python merely finds odd."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return re.compile(str(pattern))
 
 
 @lru_cache(maxsize=256)
@@ -71,4 +77,4 @@ def _tries(pattern: str, text: str) -> int:
     return int(min(float(len(text) + 1) ** (choices + 1), MOST_WORK + 1))
 
 
-__all__ = ["MOST_WORK", "Patterns"]
+__all__ = ["MOST_WORK", "Patterns", "compiled"]
