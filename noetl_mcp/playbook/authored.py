@@ -227,7 +227,7 @@ def _ways_on(entries: Entries) -> None:
         entries.pop("route")
         if route.value != "seed":
             spec = Node({"mode": route}, following.start, following.end, "{")
-            arcs = Node(ways.value, At(), At(), ways.style)
+            arcs = Node(ways.value, At(), At(), None)
             ways = _block(following, {"spec": spec, "arcs": arcs})
     elif route is not None and route.value == "seed":
         entries.pop("route")

@@ -360,3 +360,12 @@ def test_the_command_tells_what_it_leaves_out(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout == HEAD + "workflow:\n  - step: a\n"
     assert "key-without-meaning" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "ways", ["[end, {step: end, when: true}]\n    route: exclusive", "[{step: end}, {step: end}]"]
+)
+def test_ways_are_written_alike_however_they_stood(ways: str) -> None:
+    once = migrated(HEAD + f"workflow:\n  - step: start\n    next: {ways}\n  - step: end\n")
+
+    assert migrated(once) == once
