@@ -106,7 +106,8 @@ def step_after(step: Step | None, event: Event) -> Step | None:
     state = _STATES.get(event.kind)
     if state is None:
         return step
-    if event.kind == "lease_lost" and not event.data:
+    if event.kind == "lease_lost" and (not event.data or "lost" in event.data):
+        # Taken back, by a person or from a lost worker: what it had given until then stays.
         return replace(known, state=state, attempt=event.attempt or 0, error=None)
     if event.kind in ("step_in_doubt", "step_dead") and known.state == "ready":
         # Taken back from a lost worker just before: what it had given until then stays.

@@ -249,6 +249,18 @@ def test_a_repeat_waits_for_its_delay() -> None:
     assert (one(soon).state, one(later).state) == ("ready", "retrying")
 
 
+def test_a_lost_worker_leaves_what_the_round_before_gave() -> None:
+    round_over = told(1, "loop_iteration", data={"result": 3, "note": {"rounds": 1}, "delay": 1})
+    lost = (
+        told(2, "step_started", attempt=2),
+        told(3, "lease_lost", attempt=2, data={"lost": True}),
+    )
+
+    step = one(round_over, *lost)
+
+    assert (step.state, step.attempt, step.result, step.note) == ("ready", 2, 3, {"rounds": 1})
+
+
 def test_a_doubt_leaves_what_was_given_before_and_its_end_too() -> None:
     before = told(1, "loop_iteration", data={"result": 3})
     lost = (told(2, "step_started"), told(3, "lease_lost"), told(4, "step_in_doubt"))
