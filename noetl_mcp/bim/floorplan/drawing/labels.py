@@ -112,10 +112,10 @@ def fitted_label(
 
 def may_fit(title: str, ground: Box, base: float) -> bool:
     """Whether it is worth trying: False where not even the shortest wording has room."""
-    if ground.width < _LEAST or ground.height < _LEAST:
+    _, _, width, height = ground
+    if width < _LEAST or height < _LEAST:
         return False
-    narrowest = min([wording.width for wording in wordings(title[:LONGEST])])
-    return narrowest * base * _SMALL[-1] <= max(ground.width, ground.height)
+    return _narrowest(title[:LONGEST]) * base * _SMALL[-1] <= max(width, height)
 
 
 def one_line(
@@ -147,6 +147,11 @@ def wordings(title: str) -> tuple[Wording, ...]:
     if short != title and words:
         found.append(Wording((short,), width_of(short, 1.0, True)))
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _narrowest(title: str) -> float:
+    return min(wording.width for wording in wordings(title))
 
 
 def _balanced(words: Sequence[str], lines: int, spaced: str) -> Wording:
