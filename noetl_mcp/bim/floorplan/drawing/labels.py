@@ -88,9 +88,9 @@ def fitted_label(
     title: str, details: Sequence[str], ground: Box, things: Sequence[Box], base: float
 ) -> Block | None:
     """Fit a title and its details into a room's clear ground; None where even little does not."""
-    if not may_fit(title, ground, base):
-        return None
     wide, high = ground.width, ground.height
+    if not may_fit(title, wide, high, base):
+        return None
     longest = max(wide, high)
     words = wordings(title[:LONGEST])
     for turned, wording, kept, size in _ways(words, details, wide, high, base):
@@ -110,9 +110,8 @@ def fitted_label(
     return None
 
 
-def may_fit(title: str, ground: Box, base: float) -> bool:
+def may_fit(title: str, width: float, height: float, base: float) -> bool:
     """Whether it is worth trying: False where not even the shortest wording has room."""
-    _, _, width, height = ground
     if width < _LEAST or height < _LEAST:
         return False
     return _narrowest(title[:LONGEST]) * base * _SMALL[-1] <= max(width, height)
