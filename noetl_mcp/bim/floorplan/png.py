@@ -3,6 +3,7 @@
 It refuses nothing: an image that would be too large is smaller.
 """
 
+from noetl_mcp.bim.floorplan.drawing.pixels import on_pixels
 from noetl_mcp.bim.floorplan.drawing.shapes import Drawing
 from noetl_mcp.bim.floorplan.svg import svg_of
 from noetl_mcp.lettering.raster import rendered
@@ -13,4 +14,4 @@ def png_of(drawing: Drawing, width: int = 800, height: int | None = None) -> byt
     zoom = max(1, width) / drawing.width
     if height is not None:
         zoom = min(zoom, max(1, height) / drawing.height)
-    return rendered(svg_of(drawing), zoom)
+    return rendered(svg_of(on_pixels(drawing, zoom)), zoom)

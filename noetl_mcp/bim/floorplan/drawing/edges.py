@@ -20,17 +20,22 @@ _PLAIN = ("solid", "open")
 LineKey = tuple[bool, float]
 _START = operator.attrgetter("start")
 Same = tuple[bool, float, float, str | None]
+Spot = tuple[LineKey, float, float]
+"""Where a side of a room lies: its line, and its ends on it."""
 
 
 class Edge(NamedTuple):
-    """One side of a room on its line."""
+    """One side of a room on its line; `before` says that the room lies above or left of it."""
 
     room: PlacedRoom
+    name: str
     side: str
+    before: bool
     start: float
     end: float
     solid: bool
     height: float
+    elevation: float
     color: str | None
 
 
@@ -44,14 +49,6 @@ class Run(NamedTuple):
     elevation: float
     color: str | None
     pieces: tuple[Piece, ...]
-
-
-class Spot(NamedTuple):
-    """Where a side of a room lies."""
-
-    key: LineKey
-    start: float
-    end: float
 
 
 class Laid(NamedTuple):
@@ -70,12 +67,12 @@ class Laid(NamedTuple):
         x, y, width, height = room.box
         if width <= 0 or height <= 0:
             return None
-        xs, ys = self.xs, self.ys
+        _, _, xs, ys = self
         if side in ("top", "bottom"):
             at = ys[y if side == "top" else y + height]
-            return Spot((True, at), xs[x], xs[x + width])
+            return (True, at), xs[x], xs[x + width]
         at = xs[x if side == "left" else x + width]
-        return Spot((False, at), ys[y], ys[y + height])
+        return (False, at), ys[y], ys[y + height]
 
 
 def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
@@ -98,31 +95,27 @@ def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
         x, y, width, height = room.box
         left, right, top, bottom = xs[x], xs[x + width], ys[y], ys[y + height]
         color = wall_color(room) if room.style is not None else None
-        walls, tall = room.room.walls, room.height
-        solid = dict.fromkeys(SIDES, True)
-        heights = dict.fromkeys(SIDES, tall)
-        holes = False
-        for wall in reversed(walls):
-            solid[wall.side] = wall.kind != "open"
-            heights[wall.side] = wall.height or tall
-            holes = holes or wall.kind not in _PLAIN
-        for side, key, start, end in (
-            ("top", (True, top), left, right),
-            ("right", (False, right), top, bottom),
-            ("bottom", (True, bottom), left, right),
-            ("left", (False, left), top, bottom),
+        name, walls, tall, elevation = room.name, room.room.walls, room.height, room.elevation
+        said = {wall.side: wall for wall in reversed(walls)}
+        holes = [wall for wall in walls if wall.kind not in _PLAIN]
+        for side, before, key, start, end in (
+            ("top", False, (True, top), left, right),
+            ("right", True, (False, right), top, bottom),
+            ("bottom", True, (True, bottom), left, right),
+            ("left", False, (False, left), top, bottom),
         ):
-            edge = Edge(room, side, start, end, solid[side], heights[side], color)
+            solid, high = True, tall
+            if side in said:
+                wall = said[side]
+                solid, high = wall.kind != "open", wall.height or tall
+            edge = Edge(room, name, side, before, start, end, solid, high, elevation, color)
             if key in lines:
                 lines[key].append(edge)
             else:
                 lines[key] = [edge]
-            if holes:
-                wanted += [
-                    (wall, key, edge)
-                    for wall in walls
-                    if wall.side == side and wall.kind not in _PLAIN
-                ]
+            for wall in holes:
+                if wall.side == side:
+                    wanted.append((wall, key, edge))
     return Laid(lines, wanted, xs, ys)
 
 
@@ -201,28 +194,23 @@ def _seen(start: float, end: float, there: list[Edge]) -> tuple[Same, Piece]:
     """What a part of a line is like, and the rooms beside it."""
     if len(there) == 1:
         (edge,) = there
-        name = (edge.room.room.name.text,)
-        piece = Piece(start, end, name, ()) if edge.side in BEFORE else Piece(start, end, (), name)
-        return (edge.solid, edge.height, edge.room.elevation, edge.color), piece
-    if len(there) == 2 and (there[0].side in BEFORE) != (there[1].side in BEFORE):
-        one, other = there if there[0].side in BEFORE else there[::-1]
-        piece = Piece(start, end, (one.room.room.name.text,), (other.room.room.name.text,))
+        name = (edge.name,)
+        piece = Piece(start, end, name, ()) if edge.before else Piece(start, end, (), name)
+        return (edge.solid, edge.height, edge.elevation, edge.color), piece
+    if len(there) == 2 and there[0].before != there[1].before:
+        one, other = there if there[0].before else there[::-1]
+        piece = Piece(start, end, (one.name,), (other.name,))
     else:
         piece = Piece(
             start,
             end,
-            tuple([edge.room.name for edge in there if edge.side in BEFORE]),
-            tuple([edge.room.name for edge in there if edge.side not in BEFORE]),
+            tuple([edge.name for edge in there if edge.before]),
+            tuple([edge.name for edge in there if not edge.before]),
         )
-    walls = [edge for edge in there if edge.solid]
-    if len(walls) == 2:
-        one, other = walls
-        height = max(one.height, other.height)
-        elevation = min(one.room.elevation, other.room.elevation)
-        return (True, height, elevation, one.color or other.color), piece
-    solid = bool(walls)
-    walls = walls or there
-    height = max([edge.height for edge in walls])
-    elevation = min([edge.room.elevation for edge in walls])
-    color = next((edge.color for edge in walls if edge.color), None)
+    walls = [edge for edge in there if edge.solid] or there
+    solid, height, elevation, color = walls[0][6:]
+    for edge in walls[1:]:
+        height = max(height, edge.height)
+        elevation = min(elevation, edge.elevation)
+        color = color or edge.color
     return (solid, height, elevation, color), piece

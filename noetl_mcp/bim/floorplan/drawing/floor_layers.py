@@ -67,7 +67,11 @@ def wall_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[
         ink = _wall_ink(wall.color, palette)
         patches = drawn.setdefault(ink, [])
         seen = wall if wall.thickness == thick else wall._replace(thickness=thick)
-        patches += [_patch(seen, start, end, thick) for start, end in seen.solids()]
+        low = wall.at - thick / 2
+        if wall.horizontal:
+            patches += [Patch(Box(start, low, end - start, thick)) for start, end in seen.solids()]
+        else:
+            patches += [Patch(Box(low, start, thick, end - start)) for start, end in seen.solids()]
     if open_edges:
         yield Lines("open-edges", palette.faint, 0.9, tuple(open_edges), dash=(5, 4))
     for ink, patches in drawn.items():
@@ -154,22 +158,22 @@ def _door_layers(
     swings: dict[str, list[Shape]] = {}
     above: list[Shape] = []
     entrances: list[Shape] = []
+    paper = palette.paper
     for door in floor.doors:
-        under = ground.get(door.room, palette.paper) if door.room else palette.paper
-        behind = ground.get(door.behind, palette.paper) if door.behind else palette.paper
+        wall, opening, sign, room, beyond, apart = door
+        under = ground.get(room, paper) if room else paper
+        behind = ground.get(beyond, paper) if beyond else paper
         ink = on(under, palette.symbol, VISIBLE)
-        if door.wall.solid and (door.apart or behind != under):
-            hole = door.wall.box(door.opening.start, door.opening.end)
-            holes.setdefault(behind, []).append(Patch(hole))
-            swings.setdefault(ink, []).append(signs.threshold(door.wall, door.opening))
-        leaves.setdefault(ink, []).extend(door.sign.leaves)
         thin = swings.setdefault(ink, [])
-        thin.extend(door.sign.swings)
-        above.extend(door.sign.above)
+        if wall.solid and (apart or behind != under):
+            holes.setdefault(behind, []).append(Patch(wall.box(opening.start, opening.end)))
+            thin.append(signs.threshold(wall, opening))
+        leaves.setdefault(ink, []).extend(sign.leaves)
+        thin.extend(sign.swings)
+        above.extend(sign.above)
         if _is_entrance(door):
-            size = min(_ENTRANCE / scale, door.opening.width * 0.5)
-            outward = -door.opening.into
-            entrances.append(signs.entrance(door.wall, door.opening, outward, size, 3.0 / scale))
+            size = min(_ENTRANCE / scale, opening.width * 0.5)
+            entrances.append(signs.entrance(wall, opening, -opening.into, size, 3.0 / scale))
     for fill, patches in holes.items():
         yield Lines("door-holes", None, 0.0, tuple(patches), fill=fill)
     if above:

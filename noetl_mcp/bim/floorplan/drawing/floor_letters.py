@@ -90,11 +90,13 @@ def write_floor(
     roomy = _ROOMY if len(floor.rooms) <= _CROWD else _ROOMY_IN_A_CROWD
     for room in floor.rooms:
         x, y, width, height = room.box
-        clear = Box(x * by + inset, y * by + inset, width * by - 2 * inset, height * by - 2 * inset)
+        wide, high = width * by - 2 * inset, height * by - 2 * inset
         title = names[id(room)]
-        if not may_fit(title, clear, writing.base) and len(writing.legend) >= MOST_NUMBERS:
+        numbered = len(writing.legend) < MOST_NUMBERS
+        if not numbered and not may_fit(title, wide, high, writing.base):
             writing.unnamed += 1
             continue
+        clear = Box(x * by + inset, y * by + inset, wide, high)
         taken = things.get(id(room), [])
         for arc in swings.get(room.name, ()):
             taken = [*taken, *map(writing.kept_clear, swept(arc))]

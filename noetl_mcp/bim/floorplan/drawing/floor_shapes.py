@@ -26,6 +26,7 @@ from noetl_mcp.bim.floorplan.grid import Grid
 from noetl_mcp.bim.floorplan.units import Scale, scale_to
 
 _OVERLAP = 0.01
+_END = operator.attrgetter("end")
 
 
 class Door(NamedTuple):
@@ -68,9 +69,9 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
     if outline is not None:
         refuse_absurd(floor, outline, building.habits.unit)
     network = wall_network(floor, building)
-    doors = tuple(_doors(network, {room.name: room for room in rooms}, building))
-    scale = scale_to(building.habits.unit, raw=building.raw)
     called = {room.name: room for room in rooms}
+    doors = tuple(_doors(network, called, building))
+    scale = scale_to(building.habits.unit, raw=building.raw)
     stairs = tuple(
         (one, _stair(one, called, scale, network.thickness / 2))
         for one in floor.stairs
@@ -150,12 +151,13 @@ def _rooms_at(
 ) -> tuple[str | None, str | None]:
     """The rooms before and behind a door: of several the innermost, of a sub-room its parent."""
     middle = (opening.start + opening.end) / 2
-    at = bisect.bisect_left(wall.pieces, middle, key=operator.attrgetter("end"))
+    at = bisect.bisect_left(wall.pieces, middle, key=_END)
     if at == len(wall.pieces):
         return None, None
     piece = wall.pieces[at]
-    before = piece.before[-1] if piece.before else _parent(piece.after, rooms)
-    after = piece.after[-1] if piece.after else _parent(piece.before, rooms)
+    _, _, above, below = piece
+    before = above[-1] if above else _parent(below, rooms)
+    after = below[-1] if below else _parent(above, rooms)
     return (before, after) if opening.into < 0 else (after, before)
 
 

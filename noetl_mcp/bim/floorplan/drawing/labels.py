@@ -88,9 +88,9 @@ def fitted_label(
     title: str, details: Sequence[str], ground: Box, things: Sequence[Box], base: float
 ) -> Block | None:
     """Fit a title and its details into a room's clear ground; None where even little does not."""
-    if not may_fit(title, ground, base):
-        return None
     wide, high = ground.width, ground.height
+    if not may_fit(title, wide, high, base):
+        return None
     longest = max(wide, high)
     words = wordings(title[:LONGEST])
     for turned, wording, kept, size in _ways(words, details, wide, high, base):
@@ -110,12 +110,11 @@ def fitted_label(
     return None
 
 
-def may_fit(title: str, ground: Box, base: float) -> bool:
+def may_fit(title: str, width: float, height: float, base: float) -> bool:
     """Whether it is worth trying: False where not even the shortest wording has room."""
-    if ground.width < _LEAST or ground.height < _LEAST:
+    if width < _LEAST or height < _LEAST:
         return False
-    narrowest = min([wording.width for wording in wordings(title[:LONGEST])])
-    return narrowest * base * _SMALL[-1] <= max(ground.width, ground.height)
+    return _narrowest(title[:LONGEST]) * base * _SMALL[-1] <= max(width, height)
 
 
 def one_line(
@@ -147,6 +146,11 @@ def wordings(title: str) -> tuple[Wording, ...]:
     if short != title and words:
         found.append(Wording((short,), width_of(short, 1.0, True)))
     return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _narrowest(title: str) -> float:
+    return min(wording.width for wording in wordings(title))
 
 
 def _balanced(words: Sequence[str], lines: int, spaced: str) -> Wording:

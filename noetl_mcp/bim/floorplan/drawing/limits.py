@@ -14,7 +14,8 @@ _MOST_TIMES = 20_000
 def without_area(floor: PlacedFloor) -> Iterator[str]:
     """What cannot be seen on a floor, because a side of it is 0."""
     for room in floor.every_room():
-        if min(room.box.width, room.box.height) <= 0:
+        _, _, width, height = room.box
+        if width <= 0 or height <= 0:
             yield f"Room '{room.name}'"
     for stair in floor.stairs:
         if not has_ground(stair):
@@ -37,8 +38,9 @@ def bounds(boxes: Iterable[Box]) -> Box | None:
     there = list(boxes)
     if not there:
         return None
-    left, top = min(box.x for box in there), min(box.y for box in there)
-    right, bottom = max(box.right for box in there), max(box.bottom for box in there)
+    left, top = min([x for x, _, _, _ in there]), min([y for _, y, _, _ in there])
+    right = max([x + width for x, _, width, _ in there])
+    bottom = max([y + height for _, y, _, height in there])
     return Box(left, top, right - left, bottom - top)
 
 

@@ -31,15 +31,16 @@ def between(
     first: PlacedRoom, second: PlacedRoom, sides: tuple[str | None, str | None], laid: Laid
 ) -> Meeting | None:
     """Find the common wall of two rooms; sides that are not given are found."""
-    if second.parent == first.name and second in first.rooms:
+    if second.parent is not None and second.parent == first.name and second in first.rooms:
         return _inside(second, sides[1] or sides[0], laid)
-    if first.parent == second.name and first in second.rooms:
+    if first.parent is not None and first.parent == second.name and first in second.rooms:
         return _inside(first, sides[0] or sides[1], laid)
-    tried = [sides[0]] if sides[0] is not None else list(SIDES)
-    if sides[1] is not None:
-        tried = [side for side in tried if sides[1] == OPPOSITE[side]]
+    own, other = sides
+    tried: tuple[str, ...] = SIDES if own is None else (own,)
+    if other is not None:
+        tried = (OPPOSITE[other],) if OPPOSITE[other] in tried else ()
     found = _facing(first, second, tried, laid)
-    return found or _facing(first, second, list(SIDES), laid)
+    return found or _facing(first, second, SIDES, laid)
 
 
 def outward(
@@ -66,11 +67,14 @@ def _inside(inner: PlacedRoom, side: str | None, laid: Laid) -> Meeting | None:
     for tried in (side, *(one for one in SIDES if inner.wall(one) == "door"), "bottom"):
         found = laid.spot(inner, tried) if tried else None
         if found is not None and tried is not None:
-            return Meeting(inner, tried, found.key, None, found.start, found.end, False)
+            key, low, high = found
+            return Meeting(inner, tried, key, None, low, high, False)
     return None
 
 
-def _facing(first: PlacedRoom, second: PlacedRoom, sides: list[str], laid: Laid) -> Meeting | None:
+def _facing(
+    first: PlacedRoom, second: PlacedRoom, sides: tuple[str, ...], laid: Laid
+) -> Meeting | None:
     best: Meeting | None = None
     least = (float("inf"), 0.0)
     for side in sides:
@@ -78,15 +82,15 @@ def _facing(first: PlacedRoom, second: PlacedRoom, sides: list[str], laid: Laid)
         theirs = laid.spot(second, OPPOSITE[side])
         if mine is None or theirs is None:
             continue
-        low = max(mine.start, theirs.start)
-        high = min(mine.end, theirs.end)
-        gap = abs(mine.key[1] - theirs.key[1])
+        key, low, high = mine
+        other, start, end = theirs
+        low, high = max(low, start), min(high, end)
+        gap = abs(key[1] - other[1])
         if high <= low or (gap > 0 and gap > _FAR * _reach(first, second)):
             continue
         if (gap, low - high) < least:
             least = (gap, low - high)
-            other = theirs.key if gap > 0 else None
-            best = Meeting(first, side, mine.key, other, low, high, False)
+            best = Meeting(first, side, key, other if gap > 0 else None, low, high, False)
     return best
 
 

@@ -53,10 +53,13 @@ def door_sign(wall: Wall, opening: Opening, usual: float) -> DoorSign:
     leaves, swings = [], []
     for hinge, jamb in sides:
         reach = abs(jamb - hinge)
-        foot, tip = at(wall, hinge, across), at(wall, hinge, across + into * reach)
-        leaves.append(Stroke((foot, tip)))
+        near, far = wall.at + across, wall.at + (across + into * reach)
         clockwise = ((jamb > hinge) == (into < 0)) == wall.horizontal
-        swings.append(Arc(foot, reach, tip, at(wall, jamb, across), clockwise))
+        foot, tip, shut = (near, hinge), (far, hinge), (near, jamb)
+        if wall.horizontal:
+            foot, tip, shut = (hinge, near), (hinge, far), (jamb, near)
+        leaves.append(Stroke((foot, tip)))
+        swings.append(Arc(foot, reach, tip, shut, clockwise))
     return DoorSign(tuple(leaves), tuple(swings), ())
 
 

@@ -17,7 +17,7 @@ from noetl_mcp.bim.floorplan.drawing.network import Opening
 
 PASSAGES = ("door", "double-door", "opening")
 _LEAST = 1e-6
-_end = operator.attrgetter("end")
+_start, _end = operator.attrgetter("start"), operator.attrgetter("end")
 
 Span = tuple[float, float]
 
@@ -91,20 +91,24 @@ class Line:
             wish.rooms,
             wish.connection,
         )
-        bisect.insort(self.placed, opening, key=lambda one: one.start)
+        if not self.placed or self.placed[-1].start <= start:
+            self.placed.append(opening)
+        else:
+            bisect.insort(self.placed, opening, key=_start)
         return True
 
     def _as_wished(self, wish: Wish) -> Span | None:
         """The very place that is asked for, where nothing at all is in the way."""
-        start, end = wish.center - wish.width / 2, wish.center + wish.width / 2
+        half = wish.width / 2
+        start, end = wish.center - half, wish.center + half
         low, high = start - self.half, end + self.half
         if wish.outer or low < wish.low or high > wish.high or self.between(low, high):
             return None
         joint = bisect.bisect_left(self.joints, low)
         if joint < len(self.joints) and self.joints[joint] <= high:
             return None
-        run = next(self.runs_between(start, end), None)
-        if run is None or run.start > low or run.end < high:
+        at = bisect.bisect_right(self.runs, start, key=_end)
+        if at == len(self.runs) or self.runs[at].start > low or self.runs[at].end < high:
             return None
         return start, end
 

@@ -12,7 +12,6 @@ from noetl_mcp.bim.floorplan.building import (
     Building,
     PlacedConnection,
     PlacedFloor,
-    PlacedRoom,
 )
 from noetl_mcp.bim.floorplan.drawing.edges import BEFORE, Edge, Laid, LineKey
 from noetl_mcp.bim.floorplan.drawing.meeting import Meeting, between, outward
@@ -64,28 +63,28 @@ def _met(
 
 
 def _put(connection: PlacedConnection, met: Meeting, lines: Lines) -> bool:
-    said = connection.connection
+    said, first, second, width, height = connection
+    _, side, key, other, low, high, outer = met
     share = 50.0 if said.at is None else min(100.0, max(0.0, said.at))
-    center = met.low + (met.high - met.low) * share / 100
-    into = _into(connection, met)
+    kind, into = said.kind, _into(connection, met)
     wish = Wish(
-        said.kind,
-        met.low,
-        met.high,
-        center,
-        connection.width,
+        kind,
+        low,
+        high,
+        low + (high - low) * share / 100,
+        width,
         0.0,
-        connection.height,
-        _hinge(connection, met.side) if said.kind == "door" else None,
-        0 if said.kind == "opening" else into,
-        (_name(connection.first), _name(connection.second)),
+        height,
+        _hinge(said, side) if kind == "door" else None,
+        0 if kind == "opening" else into,
+        (first.name if first else None, second.name if second else None),
         connection,
-        met.outer,
+        outer,
     )
-    if met.other is None:
-        return lines[met.key].put(wish)
+    if other is None:
+        return lines[key].put(wish)
     plain = wish._replace(kind="opening", hinge=None, into=0)
-    keys = sorted((met.key, met.other))
+    keys = sorted((key, other))
     near, far = keys if into < 0 else reversed(keys)
     return lines[near].put(wish) and lines[far].put(plain)
 
@@ -101,17 +100,12 @@ def _into(connection: PlacedConnection, met: Meeting) -> int:
     return own if connection.first is met.room else -own
 
 
-def _hinge(connection: PlacedConnection, side: str) -> str:
+def _hinge(said: tree.Connection, side: str) -> str:
     """Swing right is the default: held at the left or upper end, at the lower of a right wall."""
-    said = connection.connection
     swing = said.swing
     if swing is None and said.opens_into is not None:
         swing = "left" if said.opens_into.text == said.first.room.text else "right"
     return "start" if (swing != "left") != (side == "right") else "end"
-
-
-def _name(room: PlacedRoom | None) -> str | None:
-    return None if room is None else room.name
 
 
 def _own(
@@ -132,7 +126,7 @@ def _own(
         width = habits.door_width
         if entry.kind == "window":
             width = chosen or (high - low - 2 * line.half) * _SHARE_OF_WINDOWS
-    own = -1 if edge.side in BEFORE else 1
+    own = -1 if edge.before else 1
     if entry.kind == "door":
         tall = habits.door_height if height is None else height
         return Wish(
@@ -145,13 +139,13 @@ def _own(
             tall,
             "near",
             own,
-            (edge.room.name, None),
+            (edge.name, None),
             None,
             False,
         )
     tall = habits.window_height if height is None else height
     sill = habits.window_sill
-    rooms = (edge.room.name, None)
+    rooms = (edge.name, None)
     return Wish("window", low, high, center, width, sill, tall, None, 0, rooms, None, False)
 
 
@@ -160,11 +154,11 @@ def _is_there(entry: tree.Wall, edge: Edge, taken: list[Opening], low: float, hi
     passages = entry.kind == "door"
     for one in taken:
         same = (one.kind in PASSAGES) == passages
-        if not same and not passages and one.connection is None and edge.room.name != one.rooms[0]:
+        if not same and not passages and one.connection is None and edge.name != one.rooms[0]:
             return True
         if not same or min(one.end, high) <= max(one.start, low):
             continue
-        if one.connection is None and one.rooms[0] == edge.room.name and entry.at is not None:
+        if one.connection is None and one.rooms[0] == edge.name and entry.at is not None:
             continue
         return True
     return False
