@@ -35,7 +35,12 @@ def _drawn(found: Considered, asked: RenderArguments) -> Answer:
     notes: tuple[str, ...] = ()
     if asked.format == "dxf":
         from noetl_mcp.bim.floorplan.dxf import dxf_of
+        from noetl_mcp.bim.floorplan.exporting import too_large
 
+        chosen = () if look.floor is None else building.floors[look.floor : look.floor + 1]
+        large = too_large(building, asked.format, chosen)
+        if large is not None:
+            raise CannotDraw(large)
         text = dxf_of(building, look)
     else:
         drawing = drawn(building, look)
