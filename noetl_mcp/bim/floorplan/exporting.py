@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from noetl_mcp.bim.floorplan.answer import Answer
-from noetl_mcp.bim.floorplan.building import Building, PlacedFloor
+from noetl_mcp.bim.floorplan.building import Building, PlacedFloor, PlacedStair
 from noetl_mcp.bim.floorplan.considered import considered, failure
 from noetl_mcp.bim.floorplan.drawing.look import CannotDraw
+from noetl_mcp.bim.floorplan.stair_sizes import steps
 from noetl_mcp.bim.floorplan.to_json import converted
 from noetl_mcp.bim.floorplan.tool_arguments import ExportArguments
 
@@ -37,13 +38,18 @@ def too_large(building: Building, form: str, floors: Sequence[PlacedFloor] = ())
     drawn = floors or building.floors
     parts = sum(1 + len(room.room.walls) for floor in drawn for room in floor.every_room())
     parts += len(drawn) + sum(len(floor.connections) for floor in drawn)
-    parts += _FOR_A_STAIR * sum(len(floor.stairs) + len(floor.lifts) for floor in drawn)
+    parts += sum(_FOR_A_STAIR * len(floor.lifts) for floor in drawn)
+    parts += sum(_parts_of(stair) for floor in drawn for stair in floor.stairs)
     if parts <= MOST_PARTS:
         return None
     return (
         f"This plan is too large for {form.upper()}: its floors, rooms, walls, connections, "
         f"stairs and lifts count as {parts:,} parts, and {MOST_PARTS:,} are the most"
     )
+
+
+def _parts_of(stair: PlacedStair) -> int:
+    return _FOR_A_STAIR + min(400, steps(stair)) // 4 + len(stair.stair.shape.segments)
 
 
 def _text(building: Building, asked: ExportArguments) -> str:

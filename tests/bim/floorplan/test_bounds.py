@@ -108,3 +108,16 @@ def test_a_plan_that_is_too_large_for_a_format_is_refused(form: str) -> None:
 
     assert answer.text is None
     assert "too large" in answer.facts["errors"][0]["message"]
+
+
+def test_many_stairs_at_one_place_are_drawn_and_very_many_refused() -> None:
+    render = tool("render_floorplan")
+    assert render is not None
+    stair = "at (1,1) shape straight toward top rise 9"
+    stairs = [f"stair s{one} {stair}" for one in range(1_001)]
+
+    many = render.call({"dsl": plan([*grid(1), *stairs[:1_000]]), "format": "svg"})
+    too_many = render.call({"dsl": plan([*grid(1), *stairs]), "format": "svg"})
+
+    assert many.facts["success"]
+    assert "1,001 stairs to draw" in too_many.facts["errors"][0]["message"]
