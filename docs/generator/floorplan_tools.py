@@ -2,6 +2,10 @@
 
 from generator.markdown import code, page, table
 from generator.types import keys_of
+from noetl_mcp.bim.floorplan.edit.convert import MOST_PAIRS
+from noetl_mcp.bim.floorplan.edit.modify import MOST_SIGNS
+from noetl_mcp.bim.floorplan.exporting import MOST_PARTS
+from noetl_mcp.bim.floorplan.rendering import MOST_STAIRS
 from noetl_mcp.bim.floorplan.tool_arguments import LONGEST_TEXT, MOST_OPERATIONS, WIDEST
 from noetl_mcp.bim.floorplan.tools import TOOLS, Tool
 
@@ -24,6 +28,11 @@ The resource `floorplan://schema` is [the language](floorplan-language.md) in Ma
 |---|---|
 | length of a plan | {LONGEST_TEXT:,} signs |
 | operations in a call | {MOST_OPERATIONS:,} |
+| operations in a call, times the length of the plan | {MOST_SIGNS:,} signs |
+| rooms that `convert_to_relative` converts, times all beside them | {MOST_PAIRS:,} |
+| floors, rooms, listed walls, connections, stairs and lifts (12 and more each) of a DXF or IFC | \
+{MOST_PARTS:,} |
+| stairs on a drawing | {MOST_STAIRS:,} |
 | width and height of a picture | {WIDEST:,} pixels |
 """
 _ANSWERS = {

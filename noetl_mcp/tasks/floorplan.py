@@ -58,6 +58,7 @@ _CALLED = {
     "room_details": "includeRoomDetails",
     "storey_height": "storeyHeight",
 }
+_FORMATS = ("svg", "dxf", "ifc")
 _MOST_TOLD = 3
 
 
@@ -113,7 +114,7 @@ class Floorplan:
         )
         got = await self._mcp().execute(replace(call, settings=told_mcp))
         assert isinstance(got, dict)
-        return _from_server(got)
+        return _from_server(settings.action, got)
 
 
 def arguments(settings: FloorplanSettings) -> dict[str, Any]:
@@ -139,27 +140,41 @@ def _done(action: str, given: Mapping[str, Any]) -> Answer:
         raise Failed("wrong-arguments", str(wrong), retriable=False) from None
 
 
-def _from_server(got: Mapping[str, Any]) -> Answer:
+def _from_server(action: str, got: Mapping[str, Any]) -> Answer:
     """Return the answer of a tool at a server; any server that speaks as ours does will do."""
     facts, picture, text = got.get("data"), None, None
     for one in got.get("content") or []:
         if one.get("type") == "image":
-            picture = b64decode(str(one.get("data", "")))
+            picture = _picture(one.get("data"))
         elif one.get("type") == "text":
             said = _json(one["text"])
             if isinstance(said, dict):
                 facts = said
             else:
                 text = one["text"]
-    if not isinstance(facts, dict):
+    if not isinstance(facts, dict) or not _is_ours(action, facts):
         raise Failed("wrong-answer", "the server did not answer as a floor plan server does")
     return Answer(facts, picture, text)
+
+
+def _is_ours(action: str, facts: Mapping[str, Any]) -> bool:
+    """Say whether facts have the shape of what the tools here answer, whoever made them."""
+    errors = facts.get("errors") or []
+    are_told = isinstance(errors, list) and all(isinstance(one, dict) for one in errors)
+    return are_told and isinstance(facts.get("valid" if action == "validate" else "success"), bool)
+
+
+def _picture(said: object) -> bytes:
+    try:
+        return b64decode(str(said), validate=True)
+    except ValueError:
+        raise Failed("wrong-answer", "the server's picture is not in base64") from None
 
 
 def _json(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -173,7 +188,8 @@ def _outcome(action: str, answer: Answer) -> Json:
     if answer.picture is not None:
         facts["image"] = b64encode(answer.picture).decode()
     if answer.text is not None:
-        facts[str(facts.get("format", "text"))] = answer.text
+        form = facts.get("format")
+        facts[form if form in _FORMATS else "text"] = answer.text
     return facts
 
 

@@ -13,6 +13,8 @@ from noetl_mcp.bim.floorplan.rooms import listed, plain
 from noetl_mcp.bim.floorplan.svg import svg_of
 from noetl_mcp.bim.floorplan.tool_arguments import RenderArguments
 
+MOST_STAIRS = 1_000
+
 
 def rendered(asked: RenderArguments) -> Answer:
     """Draw a plan; one with errors is answered with them."""
@@ -33,9 +35,19 @@ def _drawn(found: Considered, asked: RenderArguments) -> Answer:
     picture: bytes | None = None
     text: str | None = None
     notes: tuple[str, ...] = ()
+    chosen = building.floors
+    if look.floor is not None:
+        chosen = building.floors[look.floor : look.floor + 1]
+    stairs = sum(len(floor.stairs) for floor in chosen)
+    if stairs > MOST_STAIRS:
+        raise CannotDraw(f"There are {stairs:,} stairs to draw, and {MOST_STAIRS:,} are the most.")
     if asked.format == "dxf":
         from noetl_mcp.bim.floorplan.dxf import dxf_of
+        from noetl_mcp.bim.floorplan.exporting import too_large
 
+        large = too_large(building, asked.format, chosen)
+        if large is not None:
+            raise CannotDraw(large)
         text = dxf_of(building, look)
     else:
         drawing = drawn(building, look)

@@ -85,7 +85,8 @@ def _lexical(words: Words) -> str:
 - Numbers: `10`, `9.5`; no sign, no exponent. A unit may follow: {_all(words.units)}, as in `9.5ft`.
   Without one, `default_unit` of the config holds.
 - Sizes: `(10 x 12)`, with spaces around the `x`. Positions: `(0, 4)`.
-- Texts: in `"` or `'`. Comments: `# to the end of the line`, `/* or between these */`."""
+- Texts: in `"` or `'`; `\\n` is a new line in them, and `\\\\` a backslash.
+- Comments: `# to the end of the line`, `/* or between these */`."""
 
 
 def _rooms(words: Words) -> str:
@@ -120,7 +121,8 @@ Sides: {_all(words.sides)}. Wall types: {_all(words.wall_kinds)}.
 
 `solid` is a wall, `door` one with a door, `window` one with a window, `open` none at all. An
 opening may have a place along the wall and a size: `top: window at 20% size (3 x 4) height 9`;
-`at` counts from the left or from the top, in percent or in units. A side may be listed more than
+`at` counts from the left or from the top, in percent or in units of the plan, and like `height`
+has no unit written behind it; sizes may have one. A side may be listed more than
 once, for several openings."""
 
 

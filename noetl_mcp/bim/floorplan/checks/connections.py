@@ -1,18 +1,17 @@
 """Checks of connections: their rooms, their walls, where on them, and whether they fit."""
 
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import PlacedRoom
-from noetl_mcp.bim.floorplan.checks.edges import OPPOSITE, Edge, edge, shared
+from noetl_mcp.bim.floorplan.checks import spots
+from noetl_mcp.bim.floorplan.checks.edges import OPPOSITE, edge, shared
 from noetl_mcp.bim.floorplan.checks.subject import Ends, Subject, Written, is_outside, walls_of
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.rules import ERROR, WARNING, hint, of_language
 from noetl_mcp.bim.floorplan.units import fixed, scale_to, shown
 
-_HALF = {"double-door": 10.0}
-_TOUCHING = 0.1
 _ROUNDING = 1e-6
 
 BOTH_WAYS = of_language(
@@ -138,59 +137,10 @@ def overlapping(subject: Subject) -> Iterator[Finding]:
     for on_wall in walls.values():
         if len(on_wall) < 2:
             continue
-        spots = [(index, *_spot(connections[index])) for index in on_wall]
-        for place, (index, start, end) in enumerate(spots):
-            if index in told:
-                continue
-            for other, other_start, other_end in islice(spots, place + 1, None):
-                if start > other_end or other_start > end or _stand_apart(subject, index, other):
-                    continue
+        for index, other in spots.meeting(subject, on_wall):
+            if index not in told:
                 told.add(index)
                 yield _meeting(connections[index], connections[other])
-                break
-
-
-def _stand_apart(subject: Subject, index: int, other: int) -> bool:
-    """Tell whether openings to different rooms are apart, where it is known where they stand.
-
-    A percentage counts along what two rooms share of a wall, so those to different rooms cannot be
-    compared by themselves; `raw` compares them all the same.
-    """
-    if subject.raw:
-        return False
-    one, two = _opening(subject, index), _opening(subject, other)
-    if one is None or two is None:
-        return False
-    return one.end < two.start or two.end < one.start
-
-
-def _opening(subject: Subject, index: int) -> Edge | None:
-    """Return where an opening is on the wall that its rooms share; None where they share none."""
-    ends = subject.connections[index]
-    one, other = subject.place_of(ends.first), subject.place_of(ends.second)
-    first, second = walls_of(ends.connection)
-    if one is None or other is None or first.side is None or second.side is None:
-        return None
-    near, far = edge(one.box, first.side), edge(other.box, second.side)
-    if shared(near, far, _TOUCHING) <= 0:
-        return None
-    start, end = max(near.start, far.start), min(near.end, far.end)
-    size, habits = ends.connection.size, subject.building.habits
-    width = habits.door_width
-    if size is not None:
-        width = size.width.value * scale_to(habits.unit)[size.width.unit]
-    middle = start + (end - start) * min(100.0, _centre(ends.connection)) / 100
-    return Edge(near.is_upright, near.at, middle - width / 2, middle + width / 2)
-
-
-def _spot(connection: tree.Connection) -> tuple[float, float]:
-    """Return where a connection begins and ends on its wall, in percent."""
-    centre, half = _centre(connection), _HALF.get(connection.kind, 5.0)
-    return centre - half, centre + half
-
-
-def _centre(connection: tree.Connection) -> float:
-    return 50.0 if connection.at is None else connection.at
 
 
 def _meeting(first: tree.Connection, second: tree.Connection) -> Finding:
@@ -198,7 +148,7 @@ def _meeting(first: tree.Connection, second: tree.Connection) -> Finding:
     rooms = {end.room.text for end in walls_of(first)}
     if rooms == {end.room.text for end in walls_of(second)}:
         return BOTH_WAYS.found(*place, first=first.first.room.text, second=first.second.room.text)
-    return ONE_SPOT.found(*place, at=shown(_centre(first)))
+    return ONE_SPOT.found(*place, at=shown(spots.centre(first)))
 
 
 def wall_kinds(subject: Subject) -> Iterator[Finding]:
@@ -313,7 +263,7 @@ def _shared(connection: tree.Connection, one: PlacedRoom, other: PlacedRoom) -> 
     if side is None or other_side is None:
         return 0.0
     if other_side != OPPOSITE[side]:
-        return shared(edge(one.box, side), edge(other.box, other_side), _TOUCHING)
+        return shared(edge(one.box, side), edge(other.box, other_side), spots.TOUCHING)
     (x, y, width, height), (x2, y2, width2, height2) = one.box, other.box
     if side in ("left", "right"):
         apart = x + width - x2 if side == "right" else x2 + width2 - x
@@ -321,7 +271,7 @@ def _shared(connection: tree.Connection, one: PlacedRoom, other: PlacedRoom) -> 
     else:
         apart = y + height - y2 if side == "bottom" else y2 + height2 - y
         both = min(x + width, x2 + width2) - max(x, x2)
-    return both if abs(apart) <= _TOUCHING else 0.0
+    return both if abs(apart) <= spots.TOUCHING else 0.0
 
 
 def _apart(connection: tree.Connection) -> Finding:
@@ -383,7 +333,7 @@ def front_doors(subject: Subject) -> Iterator[Finding]:
             if (one.first is None) == (one.second is None) or room is None or end.side is None:
                 continue
             wall = edge(room.box, end.side)
-            centre = (wall.end - wall.start) * _centre(connection) / 100
+            centre = (wall.end - wall.start) * spots.centre(connection) / 100
             span = (centre - one.width / 2, centre + one.width / 2, end.start, end.end)
             spans.setdefault((room.name, end.side), []).append(span)
     for (name, side), on_wall in spans.items():

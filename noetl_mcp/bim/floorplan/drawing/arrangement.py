@@ -5,10 +5,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan.building import Box
-from noetl_mcp.bim.floorplan.drawing.look import NARROWEST, STACKED, WIDEST, Look
+from noetl_mcp.bim.floorplan.drawing.look import (
+    NARROWEST,
+    STACKED,
+    WIDEST,
+    CannotDraw,
+    Look,
+)
 from noetl_mcp.bim.floorplan.drawing.shapes import Point
 
 _TALL = 1.5
+_LEAST = 4.0
 _IN_ONE_ROW = 3
 
 
@@ -46,6 +53,13 @@ def arranged(
         max(extents[i].height for i in order[r * columns : (r + 1) * columns]) for r in range(rows)
     ]
     side, over = margins.left + margins.right, margins.top + margins.bottom
+    least = math.ceil(columns * (side + _LEAST))
+    if least > width:
+        wider = f"; a picture {least:,} pixels wide has" if least <= WIDEST else ", and none has"
+        raise CannotDraw(
+            f"A picture {width:g} pixels wide has no room for {len(extents)} floors, "
+            f"{columns} in a row{wider}. One floor, or stacked floors, need less."
+        )
     bound = float(look.height) if look.height else width * _TALL * max(1.0, rows / columns)
     room = max(NARROWEST / 2, bound - head - foot - rows * over)
     scale = min((width - columns * side) / sum(across), room / sum(down))

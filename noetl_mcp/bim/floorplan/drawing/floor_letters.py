@@ -68,6 +68,9 @@ class Writing:
         return Box(x * by - _AIR, y * by - _AIR, width * by + 2 * _AIR, height * by + 2 * _AIR)
 
 
+_MOST_NAMED = 100  # each looks for clear ground among all of them
+
+
 def write_floor(
     floor: FloorShapes,
     building: Building,
@@ -198,7 +201,7 @@ def _write_stairs(
         for stair, lines in floor.stairs
     ]
     named += [(lift.lift.label, lift.lift.name.text, lift.box, True) for lift in floor.lifts]
-    for label, name, place, into in named:
+    for label, name, place, into in named[:_MOST_NAMED]:
         text = words_of(label.text if label else None, name)[:40]
         box = writing.box(place, writing.scale)
         size = writing.base * _NOTE

@@ -208,7 +208,7 @@ def _climb(walk: _Walk, stair: PlacedStair, scale: Scale) -> None:
 def _custom(
     walk: _Walk, segments: Sequence[tree.Flight | tree.Turn], stair: PlacedStair, scale: Scale
 ) -> None:
-    width = stair.width
+    width, left = stair.width, 10 * _MOST_DRAWN
     widths = [
         scaled(one.width, scale) if isinstance(one, tree.Flight) and one.width else stair.width
         for one in segments
@@ -216,7 +216,9 @@ def _custom(
     for index, one in enumerate(segments):
         if isinstance(one, tree.Flight):
             width = widths[index]
-            walk.flight(min(_MOST_DRAWN, max(1, round(one.steps))), stair.tread, width)
+            count = max(1, min(_MOST_DRAWN, left, round(one.steps)))
+            left -= count
+            walk.flight(count, stair.tread, width)
             continue
         after = widths[index + 1] if index + 1 < len(widths) else width
         sign = 1 if one.direction == "right" else -1

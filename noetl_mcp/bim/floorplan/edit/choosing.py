@@ -3,8 +3,9 @@
 Only clauses that give exactly the place that the box has are chosen.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from math import hypot
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from math import hypot, inf
 from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan import tree
@@ -31,30 +32,67 @@ def is_same(one: Box, other: Box) -> bool:
     return all(abs(a - b) <= SAME for a, b in zip(one, other, strict=True))
 
 
-def best(box: Box, settled: Mapping[str, Box], tolerance: float) -> Clause | None:
-    """Return the best clause that gives a box exactly, None when there is none.
+class Choice(NamedTuple):
+    """The best clauses beside the boxes that were looked at, and how many those were."""
 
-    The first choice is the most natural clause, as long as it is exact; else any that is.
-    """
-    natural = _least(box, settled, lambda name, other: _natural(box, name, other, tolerance))
-    if natural is None or _is_exact(box, settled[natural.reference], natural):
-        return natural
-    return _least(box, settled, lambda name, other: exact(box, name, other))
+    natural: Clause | None = None
+    exact: Clause | None = None
+    seen: int = 0
+    seen_exactly: int = 0
+    is_exact: bool = True
+
+    @property
+    def clause(self) -> Clause | None:
+        """The most natural clause, as long as it is exact; else any that is."""
+        return self.natural if self.is_exact else self.exact
+
+
+def best(box: Box, settled: Mapping[str, Box], tolerance: float) -> Clause | None:
+    """Return the best clause that gives a box exactly, None when there is none."""
+    return looked_on(Choice(), box, list(settled.items()), tolerance).clause
+
+
+def looked_on(
+    before: Choice, box: Box, settled: Sequence[tuple[str, Box]], tolerance: float
+) -> Choice:
+    """Look at the boxes that have been settled since, too; none is looked at twice."""
+    natural, is_exact = before.natural, before.is_exact
+    closer, beside_it = _least(
+        box,
+        settled,
+        before.seen,
+        natural,
+        lambda name, other: _natural(box, name, other, tolerance),
+    )
+    if closer is not None and beside_it is not None:
+        natural, is_exact = closer, _is_exact(box, beside_it, closer)
+    if is_exact:
+        return before._replace(natural=natural, seen=len(settled), is_exact=True)
+    found, _ = _least(
+        box, settled, before.seen_exactly, before.exact, lambda name, other: exact(box, name, other)
+    )
+    return Choice(natural, found or before.exact, len(settled), len(settled), False)
 
 
 def _least(
-    box: Box, settled: Mapping[str, Box], clauses: Callable[[str, Box], Iterator[Clause]]
-) -> Clause | None:
-    found: Clause | None = None
+    box: Box,
+    settled: Sequence[tuple[str, Box]],
+    seen: int,
+    found: Clause | None,
+    clauses: Callable[[str, Box], Iterator[Clause]],
+) -> tuple[Clause | None, Box | None]:
+    """Return a better clause than the one that was found, and beside which box; else nothing."""
+    better, beside_it = None, None
+    least = inf if found is None else found.score
     x, y = box.center
-    for name, other in settled.items():
+    for name, other in islice(settled, seen, None):
         far = hypot(other.x + other.width / 2 - x, other.y + other.height / 2 - y)
-        if found is not None and far - 10 >= found.score:
+        if far - 10 >= least:
             continue
         for clause in clauses(name, other):
-            if found is None or clause.score < found.score:
-                found = clause
-    return found
+            if clause.score < least:
+                better, beside_it, least = clause, other, clause.score
+    return better, beside_it
 
 
 def _clause(

@@ -10,7 +10,7 @@ from typing import Any
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import Box
 from noetl_mcp.bim.floorplan.edit import references, room_operations
-from noetl_mcp.bim.floorplan.edit.choosing import Clause, best, is_same
+from noetl_mcp.bim.floorplan.edit.choosing import Choice, Clause, is_same, looked_on
 from noetl_mcp.bim.floorplan.edit.places import beneath
 from noetl_mcp.bim.floorplan.edit.sheet import (
     Edit,
@@ -22,8 +22,11 @@ from noetl_mcp.bim.floorplan.edit.sheet import (
     rooms_of,
     the_room,
 )
+from noetl_mcp.bim.floorplan.grid import Grid
 
+MOST_PAIRS = 1_000_000
 _OVERLAPS = 0.01
+_MOST_TOLD = 12
 
 
 def refuse_moves(before: Sheet, after: Sheet) -> None:
@@ -44,6 +47,7 @@ def to_relative(sheet: Sheet, asked: room_operations.ConvertToRelative) -> Outco
     anchor = the_room(sheet.plan, asked.params.anchor_room)
     beside_anchor = references.siblings(anchor)
     targets = _targets(sheet, asked.params.target_rooms, anchor, beside_anchor)
+    _refuse_many(len(targets), len(beside_anchor))
     reasons = list(_reasons(sheet, anchor.room, beside_anchor, targets))
     if reasons:
         raise Refused(f"Cannot convert to relative: {'; '.join(reasons)}")
@@ -54,6 +58,15 @@ def to_relative(sheet: Sheet, asked: room_operations.ConvertToRelative) -> Outco
     if kept:
         message += f"; no clause is exact for {', '.join(kept)}, so positions stay there"
     return Outcome(asked.target or anchor.name, tuple(edits), message, keeps_places=True)
+
+
+def _refuse_many(targets: int, rooms: int) -> None:
+    """Refuse where comparing each room with all others would take long."""
+    if targets * rooms > MOST_PAIRS:
+        raise Refused(
+            f"Cannot convert to relative: {targets:,} rooms among {rooms:,} are too many at once; "
+            f"name at most {max(1, MOST_PAIRS // rooms):,} of them in targetRooms"
+        )
 
 
 def _targets(
@@ -91,21 +104,15 @@ def _reasons(
     if lost:
         yield f"Rooms without positions cannot be converted: {', '.join(lost)}"
     placed = [(room, sheet.places[room.start].box) for room in rooms if room.start in sheet.places]
-    placed.sort(key=lambda pair: pair[1].x)
-    for index, (room, box) in enumerate(placed):
-        for other, over in placed[index + 1 :]:
-            if over.x >= box.right - _OVERLAPS:
-                break
-            is_meant = room.start in targets or other.start in targets
-            if is_meant and _overlap(box, over):
-                first, second = sorted((room, other), key=lambda one: one.start)
-                yield f"Rooms '{first.name.text}' and '{second.name.text}' overlap"
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    across = min(one.right, other.right) - max(one.x, other.x)
-    along = min(one.bottom, other.bottom) - max(one.y, other.y)
-    return across > _OVERLAPS and along > _OVERLAPS
+    meant = [
+        (placed[first][0], placed[second][0])
+        for first, second in Grid([box for _, box in placed]).pairs(_OVERLAPS)
+        if placed[first][0].start in targets or placed[second][0].start in targets
+    ]
+    for one, other in meant[:_MOST_TOLD]:
+        yield f"Rooms '{one.name.text}' and '{other.name.text}' overlap"
+    if len(meant) > _MOST_TOLD:
+        yield f"and {len(meant) - _MOST_TOLD} other pairs of rooms"
 
 
 def _grown(
@@ -125,6 +132,8 @@ def _grown(
     }
     doubled = _doubled(rooms)
     settled: dict[str, Box] = {anchor.name.text: boxes[anchor.start]}
+    order = list(settled.items())
+    choices: dict[int, Choice] = {}
     waiting = [room for room in rooms if room is not anchor and room.start in boxes]
     clauses: list[tuple[tree.Room, Clause]] = []
     kept: list[str] = []
@@ -133,6 +142,7 @@ def _grown(
         waiting.remove(room)
         if room.name.text not in doubled:
             settled[room.name.text] = boxes[room.start]
+            order.append((room.name.text, boxes[room.start]))
 
     while waiting:
         before = len(waiting)
@@ -142,9 +152,11 @@ def _grown(
                 if relation is None or relation.reference.text in settled:
                     settle(room)
                 continue
-            clause = best(boxes[room.start], settled, tolerance)
-            if clause is not None:
-                clauses.append((room, clause))
+            so_far = choices.get(room.start, Choice())
+            choice = looked_on(so_far, boxes[room.start], order, tolerance)
+            choices[room.start] = choice
+            if choice.clause is not None:
+                clauses.append((room, choice.clause))
                 settle(room)
         if len(waiting) == before:
             stuck = next((one for one in waiting if one.start in targets), waiting[0])

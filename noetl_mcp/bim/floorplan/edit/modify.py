@@ -18,7 +18,11 @@ from noetl_mcp.bim.floorplan.edit.sheet import Outcome, Refused, Sheet, applied
 from noetl_mcp.bim.floorplan.findings import Finding, Lines
 from noetl_mcp.bim.floorplan.reading.read import Reading, read
 from noetl_mcp.bim.floorplan.rules import ERROR
+from noetl_mcp.bim.floorplan.tool_arguments import LONGEST_TEXT
 from noetl_mcp.bim.floorplan.validate import judged
+
+MOST_SIGNS = 8_000_000
+"""How many signs a call may read: after each operation the whole plan is read and checked."""
 
 _DOES: Mapping[type[Any], Any] = (
     rooms.DOES | connections.DOES | settings.DOES | floors.DOES | convert.DOES
@@ -52,11 +56,21 @@ def modify(
     reading = read(text)
     if reading.errors:
         return _answer(text, [], [_located(one, reading.lines) for one in reading.errors])
+    most = max(1, MOST_SIGNS // len(text))
+    if len(asking.operations) > most:
+        return _answer(text, [], [{"message": _too_many(len(text), most)}])
     changes, errors, made = _carried_out(reading, asking)
     if atomic and errors:
         _undo(changes, errors)
         return _answer(text, changes, errors)
     return _answer(made, changes, errors)
+
+
+def _too_many(length: int, most: int) -> str:
+    return (
+        f"A plan of {length:,} signs takes at most {most:,} operations at once: send the others "
+        "with the text that comes back"
+    )
 
 
 def _answer(
@@ -80,10 +94,14 @@ def _carried_out(
     changes: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     state = _State(Sheet(reading.plan.text, reading.plan))
+    left = 2 * MOST_SIGNS
     for index, operation in enumerate(asking.operations):
         change: dict[str, Any] = {"action": operation.action, "target": _target(operation)}
         changes.append(change)
         try:
+            left -= len(state.sheet.text)
+            if left < 0:
+                raise Refused("The plan has grown too long for this: send it with the new text")
             outcome: Outcome = _DOES[type(operation)](state.sheet, operation)
             state = _next(state, outcome)
         except Refused as refused:
@@ -117,6 +135,8 @@ def _next(state: _State, outcome: Outcome) -> _State:
     if not outcome.edits:
         return state
     text = applied(state.sheet.text, outcome.edits)
+    if len(text) > LONGEST_TEXT:
+        raise Refused(f"The plan would have more than {LONGEST_TEXT:,} signs then")
     reading = read(text)
     if reading.errors:
         raise Refused(f"The plan could not be read then: {reading.errors[0].message}")

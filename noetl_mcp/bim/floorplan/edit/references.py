@@ -3,11 +3,12 @@
 A name that something else bears, too, is left as it is: it still means something.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan import tree
+from noetl_mcp.bim.floorplan.building import Box
 from noetl_mcp.bim.floorplan.edit.choosing import SAME, Clause, best
 from noetl_mcp.bim.floorplan.edit.sheet import (
     Edit,
@@ -24,6 +25,8 @@ from noetl_mcp.bim.floorplan.edit.sheet import (
 from noetl_mcp.bim.floorplan.edit.writing import clauses, near, point
 from noetl_mcp.bim.floorplan.units import factor
 
+_MOST_STANDING = 500
+
 
 class Repair(NamedTuple):
     """Edits that keep references right, and what there is to say of them."""
@@ -35,6 +38,11 @@ class Repair(NamedTuple):
 def siblings(found: FoundRoom) -> tuple[tree.Room, ...]:
     """Return the rooms among which a room is placed: of its floor, or of the room it lies in."""
     return found.parents[-1].rooms if found.parents else found.floor.rooms
+
+
+def group(found: FoundRoom) -> int:
+    """Return what tells the rooms among which a room is placed from all others."""
+    return found.parents[-1].start if found.parents else found.floor.start
 
 
 def together(repairs: Iterable[Repair]) -> Repair:
@@ -110,12 +118,17 @@ def without_rooms(sheet: Sheet, removed: Collection[FoundRoom]) -> Repair:
         for floor in sheet.plan.floors
         if floor.start in floors
     }
+    missing = {(group(one), one.name) for one in removed}
+    missing -= {(group(one), one.name) for one in left}
+    things = {
+        floor.start: {thing.name.text for thing in things_of(floor)} for floor in sheet.plan.floors
+    }
     return together(
         (
             *_connections_out(sheet, lost_everywhere),
-            *(_stands_alone(sheet, one, going) for one in left if one.floor.start in floors),
+            *_stand_alone(sheet, left, missing, going),
             *(
-                _stair_alone(sheet, found, lost_on[found.floor.start])
+                _stair_alone(sheet, found, lost_on[found.floor.start], things[found.floor.start])
                 for found in elements_of(sheet.plan)
                 if found.floor.start in floors
             ),
@@ -153,36 +166,47 @@ def into_out(sheet: Sheet, connection: tree.Connection, into: tree.Name) -> Edit
     return sheet.clause_out(signs[at].start, into.end)
 
 
-def _stands_alone(sheet: Sheet, found: FoundRoom, going: Collection[int]) -> Repair:
-    """Give a room a place of its own when the one that it stands beside goes."""
-    relation = found.room.relation
-    if relation is None:
-        return Repair()
-    name = relation.reference.text
-    named = [room for room in siblings(found) if room.name.text == name]
-    if not named or any(room.start not in going for room in named):
-        return Repair()
-    if found.room.at is not None:
-        return Repair((sheet.clause_out(relation.start, relation.end),))
-    try:
-        return absolute(sheet, found)
-    except Refused as refused:
-        other = _beside_another(sheet, found, relation, going)
-        if other is None:
-            raise refused from None
-        return other
+def _stand_alone(
+    sheet: Sheet,
+    left: Iterable[FoundRoom],
+    missing: Collection[tuple[int, str]],
+    going: Collection[int],
+) -> Iterator[Repair]:
+    """Give rooms places of their own where the one that they stand beside goes."""
+    staying: dict[int, dict[str, Box]] = {}
+    for found in left:
+        relation = found.room.relation
+        if relation is None or (group(found), relation.reference.text) not in missing:
+            continue
+        if found.room.at is not None:
+            yield Repair((sheet.clause_out(relation.start, relation.end),))
+            continue
+        try:
+            yield absolute(sheet, found)
+        except Refused as refused:
+            if group(found) not in staying:
+                staying[group(found)] = _staying(sheet, found, going)
+            other = _beside_another(sheet, found, relation, staying[group(found)])
+            if other is None:
+                raise refused from None
+            yield other
+
+
+def _staying(sheet: Sheet, found: FoundRoom, going: Collection[int]) -> dict[str, Box]:
+    """Return where rooms are beside which one may be placed; not all, where there are very many."""
+    standing = (
+        (room.name.text, sheet.places[room.start].box)
+        for room in siblings(found)
+        if room.at is not None and room.start not in going and room.start in sheet.places
+    )
+    return dict(islice(standing, _MOST_STANDING))
 
 
 def _beside_another(
-    sheet: Sheet, found: FoundRoom, relation: tree.Relation, going: Collection[int]
+    sheet: Sheet, found: FoundRoom, relation: tree.Relation, others: Mapping[str, Box]
 ) -> Repair | None:
     """Place a room beside one that stays and has a position, where a clause is exact."""
     placed = sheet.places.get(found.room.start)
-    others = {
-        room.name.text: sheet.places[room.start].box
-        for room in siblings(found)
-        if room.at is not None and room.start not in going and room.start in sheet.places
-    }
     clause = best(placed.box, others, 0.0) if placed is not None else None
     if clause is None:
         return None
@@ -236,11 +260,13 @@ def in_unit(sheet: Sheet, value: float, unit: str | None) -> str:
     return near(value / factor(str(unit), sheet.building.habits.unit)) + str(unit)
 
 
-def _stair_alone(sheet: Sheet, found: FoundElement, names: Collection[str]) -> Repair:
+def _stair_alone(
+    sheet: Sheet, found: FoundElement, names: Collection[str], things: Collection[str]
+) -> Repair:
     """Free a stair or a lift of rooms that go."""
-    element = found.element
-    things = {one.element.name.text for one in elements_of(sheet.plan) if one.floor is found.floor}
-    free = _free_of(sheet, found, set(names) - things)
+    element, relation = found.element, found.element.relation
+    is_thing = relation is not None and relation.reference.text in things
+    free = _free_of(sheet, found, () if is_thing else names)
     edits, says = list(free.edits), list(free.says)
     for segment in element.shape.segments if isinstance(element, tree.Stair) else ():
         if isinstance(segment, tree.Flight) and segment.along and segment.along.room.text in names:
