@@ -10,6 +10,7 @@ from noetl_mcp.broker import starts
 from noetl_mcp.cli.columns import echo
 from noetl_mcp.cli.connecting import opened_home
 from noetl_mcp.cli.dry_printing import tell
+from noetl_mcp.compiler.payload import WrongPayload
 from noetl_mcp.starting import NoSuchPlaybook, Order
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def dry_run(
             for one in () if as_json else warnings:
                 echo(one, err=True)
             found = rehearsing.rehearse(home, content, order)
-        except starts.WrongPayload as problem:
+        except (starts.WrongPayload, WrongPayload) as problem:
             from noetl_mcp.cli.run import refuse
 
             refuse(problem.problems, as_json)
