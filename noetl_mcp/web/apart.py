@@ -26,6 +26,7 @@ from noetl_mcp.web.faults import Fault
 from noetl_mcp.worker.placed import command
 
 MOST_ANSWER = 64 * 2**20
+PARTING = 5.0
 _PROCESS = "noetl_mcp.web.errands"
 
 
@@ -46,6 +47,7 @@ class Apart:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._at_work: Counter[str] = Counter()
+        self._requests: set[asyncio.Task[Any]] = set()
 
     async def done(self, errand: Errand, gone: Callable[[], Awaitable[None]]) -> Response:
         """Return the answer; raise ClientDisconnect when `gone` returns before there is one."""
@@ -53,12 +55,21 @@ class Apart:
             said = f"{errand.most} requests of this kind are at work, which is all there may be"
             raise Fault(503, "busy", f"{said}; try again soon")
         self._at_work[errand.what] += 1
+        request = asyncio.current_task()
+        assert request is not None
+        self._requests.add(request)
+        request.add_done_callback(self._requests.discard)
         folder = tempfile.mkdtemp(prefix=f"noetl-apart-{os.getpid()}-")
         try:
             return await self._carried(errand, folder, gone)
         finally:
             self._at_work[errand.what] -= 1
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def close(self) -> None:
+        """Wait until the requests that the server cancelled have been answered."""
+        if self._requests:
+            await asyncio.wait(self._requests, timeout=PARTING)
 
     async def _carried(
         self, errand: Errand, folder: str, gone: Callable[[], Awaitable[None]]
@@ -84,6 +95,9 @@ class Apart:
             if leaving.done():
                 raise ClientDisconnect
             raise Fault(504, "too-slow", f"it took longer than {errand.seconds:g} s")
+        except asyncio.CancelledError:
+            # Only the server's own end cancels a request; its client is still there to be told.
+            raise Fault(503, "leaving", "the server is being stopped; try again soon") from None
         finally:
             for task in (answering, leaving):
                 task.cancel()

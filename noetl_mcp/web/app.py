@@ -48,6 +48,7 @@ def application(
             yield
         finally:
             await floorplan.close()
+            await desks.apart.close()
             desks.close()
 
     async def known(token: str) -> Holder | None:

@@ -6,7 +6,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ import pytest
 from noetl_mcp.database import connect
 from noetl_mcp.web.trying import MOST_ASKED, MOST_TRIED
 from tests.cli.commands import noetl
-from tests.web.site import HEAD, HELLO, Site
+from tests.postgres import database, postgres  # noqa: F401  # fixtures of this station
+from tests.web.site import HEAD, HELLO, Site, serving
 
 TRY = "/api/executions/dry-run"
 ORDERING = (
@@ -62,7 +63,8 @@ class Shop:
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.end_headers()
-                self.wfile.write(b'{"price": 7}')
+                with suppress(ConnectionError):  # whoever asked may be gone
+                    self.wfile.write(b'{"price": 7}')
 
             do_POST = do_GET
 
@@ -260,6 +262,28 @@ def test_who_leaves_takes_what_was_done_for_him_along(site: Site, shop: Shop) ->
                 == [("local", "web", "<content>", "the client left")]
             )
         )
+
+
+def test_a_server_that_leaves_takes_what_is_at_work_along(
+    database: str,  # noqa: F811  # a fixture asks for it
+    shop: Shop,
+    tmp_path: Path,
+) -> None:
+    body = {"content": ORDERING.replace("/look'", "/slow'"), "payload": {"url": shop.url}}
+    answers: list[httpx.Response] = []
+
+    with serving(database, tmp_path) as site:
+        url = site.url + TRY
+        thread = threading.Thread(
+            target=lambda: answers.append(httpx.post(url, json=body, timeout=60))
+        )
+        thread.start()
+        assert shop.came.wait(20)
+    thread.join()
+
+    assert answers[0].status_code == 503
+    assert answers[0].json()["error"]["code"] == "leaving"
+    assert (errands(), copies()) == ([], [])
 
 
 def test_a_process_that_is_killed_is_told_of(site: Site, shop: Shop) -> None:
