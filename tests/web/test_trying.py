@@ -382,8 +382,14 @@ def test_what_takes_more_than_a_look_is_for_operators(
     assert "'operator'" in answer.text
 
 
-def test_doctor_finds_what_the_command_finds_and_tells_no_secret(site: Site) -> None:
-    found = site.get("/api/doctor")
+def test_doctor_finds_what_the_command_finds_and_does_not_tell_how_the_database_is_reached(
+    site: Site,
+) -> None:
+    answer = site.client.get("/api/doctor")
+
+    found = answer.json()
+    assert answer.status_code == 200
+    assert site.home.dsn not in answer.text
 
     told = {one["what"]: one for one in found}
     assert {"python", "libraries", "settings", "database", "workers", "credentials"} <= set(told)
