@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl_mcp.cli.checking import every_check
+from noetl_mcp.checking import every_check
 from noetl_mcp.settings import SETTINGS, Settings, WrongSetting, strange_names
 from tests.cli.commands import noetl
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from noetl_mcp.broker.refusals import Unknown
 from noetl_mcp.broker.run import item_name
 from noetl_mcp.database import Connection, TupleRow, statements
+from noetl_mcp.diagnostics import closest
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import State, Status
 
@@ -184,4 +186,33 @@ class Progress:
         return [str(decode(row[0]).get("text", "")) for row in reversed(rows) if row[0]]
 
 
-__all__ = ["SETTLED", "Begun", "Fan", "Names", "Progress", "Standing", "Step", "Told"]
+def names_in_log(progress: Progress, step: str) -> tuple[str, ...]:
+    """Return the names under which a step stands in the log: an item's iterator, and what it does.
+
+    `step` may name an item: `each[3]`. Raises Unknown for a step that the playbook does not have.
+    """
+    standing = progress.standing()
+    if standing is None:
+        raise Unknown("there is no such execution")
+    names = progress.names(standing.plan)
+    name, bracket, item = step.partition("[")
+    if name not in names.names:
+        near = closest(name, [one for one in names.names if not one.startswith("$")])
+        more = f"; did you mean '{near}'?" if near else ""
+        raise Unknown(f"the playbook has no step '{name[:200]}'{more}")
+    same = {name, names.names[names.shown(names.names.index(name))]}
+    same |= {names.names[one] for one, by in names.iterators.items() if names.names[by] in same}
+    return tuple(sorted(f"{one}{bracket}{item}" for one in same))
+
+
+__all__ = [
+    "SETTLED",
+    "Begun",
+    "Fan",
+    "Names",
+    "Progress",
+    "Standing",
+    "Step",
+    "Told",
+    "names_in_log",
+]

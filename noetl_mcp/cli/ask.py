@@ -5,8 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,11 +17,8 @@ from noetl_mcp.cli.connecting import opened_home
 if TYPE_CHECKING:
     from noetl_mcp.events.ask import Answer, Copy
 
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _WIDE = 100_000
 _MOST_QUESTION = 2**20
-_MORE_MEMORY = 2 * 2**30
-"""How much a question may make this process grow; DuckDB itself does not count all of it."""
 
 
 class Since(click.ParamType[datetime]):
@@ -34,15 +30,12 @@ class Since(click.ParamType[datetime]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> datetime:
         """Return the time that was written: `2h`, `7d`, `2026-01-31`, `2026-01-31T08:00`."""
-        text = str(value).strip()
-        ago = re.fullmatch(r"(\d{1,9})([smhd])", text)
+        from noetl_mcp.events.since import since
+
         try:
-            if ago is not None:
-                return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-            moment = datetime.fromisoformat(text)
-        except (ValueError, OverflowError):
-            self.fail(f"'{value}' is no time; write 30m, 12h, 7d or 2026-01-31T08:00", param, ctx)
-        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+            return since(str(value), datetime.now(UTC))
+        except ValueError as problem:
+            self.fail(str(problem), param, ctx)
 
 
 @click.command("ask")
@@ -69,13 +62,14 @@ def command(
         click.echo(sql)
         return
     from noetl_mcp.events.ask import NotAnswered, names_results
+    from noetl_mcp.events.memory import bounded_memory
     from noetl_mcp.events.questions import questions
 
     results = " ".join(question) not in questions() and names_results(sql)
     _tidy_when_ended()
     with opened_home() as home, _copy(home.dsn, since, limit, results) as copy:
         try:
-            with _bounded_memory():
+            with bounded_memory():
                 answer = copy.ask(sql)
         except NotAnswered as problem:
             raise click.ClickException(str(problem)) from None
@@ -138,27 +132,6 @@ def _tidy_when_ended() -> None:
     """Take the copy away when this process is told to end, too."""
     with suppress(ValueError):  # only the first thread may say what a signal does
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-
-@contextmanager
-def _bounded_memory() -> Iterator[None]:
-    """Let this process grow only so far, where the system can be told so."""
-    try:
-        import resource
-
-        former = resource.getrlimit(resource.RLIMIT_DATA)
-        pages = int(Path("/proc/self/statm").read_text().split()[5])
-    except (ImportError, OSError):
-        yield
-        return
-    most = pages * resource.getpagesize() + _MORE_MEMORY
-    if former[0] != resource.RLIM_INFINITY:
-        most = min(most, former[0])
-    resource.setrlimit(resource.RLIMIT_DATA, (most, former[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, former)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ def command(as_json: bool) -> None:
     Starts the embedded database when it does not run. Exits with 1 when something is wrong, with 3
     when the database cannot be reached.
     """
-    from noetl_mcp.cli.checking import every_check
+    from noetl_mcp.checking import every_check
     from noetl_mcp.cli.printing import in_colour
 
     found, colour = [], in_colour()

@@ -13,13 +13,13 @@ from noetl_mcp.cli.columns import echo
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import State
 from noetl_mcp.worker.rehearsal import Rehearsed
+from noetl_mcp.worker.rehearsed_summary import called, place, summary_of
 from noetl_mcp.worker.rehearsed_writes import Write
 
 _WORDS = 11
 _LONGEST_NAME = 24
 _MOST_LINES = 3
 _MOST_ITEMS = 3
-_MOST_NAMES = 10
 _LEAST_WIDTH = 40
 _TAG = re.compile(r"\{\{.*?\}\}")
 _TIED = "\x00"  # a blank at which no line is broken
@@ -28,7 +28,7 @@ _TIED = "\x00"  # a blank at which no line is broken
 def tell(found: Rehearsed) -> None:
     """Print what was found: steps and verdict on standard error, writes on standard output."""
     width = max(_LEAST_WIDTH, shutil.get_terminal_size((80, 24)).columns)
-    labels = [_called(one) for one in found.writes]
+    labels = [called(one) for one in found.writes]
     labels += [state[0] for state in found.states]
     labels += [name for name in found.unknown if name != "the result"]
     column = min(_LONGEST_NAME, max(map(len, labels), default=0))
@@ -40,51 +40,9 @@ def tell(found: Rehearsed) -> None:
         echo(line, err=True)
 
 
-def summary_of(found: Rehearsed) -> str:
-    """Return the verdict as a sentence; `everything` is said only when all of it was looked at."""
-    if found.verdict in ("refused", "failed"):
-        refused = [_called(one) for one in found.writes if one.verdict == "refused"]
-        told = found.error or {}
-        said = str(told.get("message", "it would fail"))
-        if refused:
-            is_other = told and told.get("step") not in {one.step for one in found.writes}
-            more = f"; {said}" if is_other else ""
-            said = f"{_counted(len(refused), 'write')} would be refused: {_listed(refused)}{more}"
-        return f"it would not get through: {said}{_gaps(found)}; nothing was written"
-    perhaps = any(one.perhaps for one in found.writes)
-    if found.verdict == "allowed" and not perhaps:
-        return "everything would be allowed, nothing was written"
-    allowed = sum(one.verdict == "allowed" and not one.perhaps for one in found.writes)
-    might = sum(one.verdict == "allowed" and one.perhaps for one in found.writes)
-    said = f"{_counted(allowed, 'write')} would be allowed" if found.writes else "no write was met"
-    if might:
-        said += f", and {might} more if {'it is' if might == 1 else 'they are'} reached"
-    return f"{said}{_gaps(found)}; nothing was written"
-
-
-def _gaps(found: Rehearsed) -> str:
-    """Return the part of the verdict that names what could not be looked at."""
-    steps = [name for name in found.unknown if name != "the result"]
-    if not found.unknown:
-        return ""
-    if not steps:
-        return "; the result will only be known when it runs"
-    more = ", and the result" if len(steps) < len(found.unknown) else ""
-    number = _counted(len(steps), "step")
-    return f"; {number} could not be looked at wholly: {_listed(steps)}{more}"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
-
-
 def _steps(found: Rehearsed) -> Iterator[tuple[str, str, str]]:
     """Return a word, the name and what there is to say of each step that is no write."""
-    writes = {_place(one) for one in found.writes}
+    writes = {place(one) for one in found.writes}
     told = set()
     for name, state, _, error in found.states:
         told.add(name)
@@ -111,7 +69,7 @@ def _writes(found: Rehearsed, column: int, width: int) -> Iterator[str]:
         alike = _alike(one)
         shown[alike] += 1
         if shown[alike] <= _MOST_ITEMS:
-            yield from _row(_word(one), _called(one), _said(one), column, width)
+            yield from _row(_word(one), called(one), _said(one), column, width)
         elif shown[alike] == _MOST_ITEMS + 1:
             rest = f"{totals[alike] - _MOST_ITEMS} more of these; --json shows all"
             yield from _row(_word(one), "…", [rest], column, width)
@@ -119,17 +77,7 @@ def _writes(found: Rehearsed, column: int, width: int) -> Iterator[str]:
 
 def _alike(one: Write) -> tuple[object, ...]:
     """Return what writes have in common that need not all be shown."""
-    return (_place(one), one.verdict, one.perhaps, one.planned.code)
-
-
-def _place(one: Write) -> str:
-    return one.step if one.playbook is None else f"{one.step} in {one.playbook}"
-
-
-def _called(one: Write) -> str:
-    item = f"[{one.item}]" if one.item is not None else ""
-    where = f" in {one.playbook}" if one.playbook is not None else ""
-    return f"{one.step}{item}{where}"
+    return (place(one), one.verdict, one.perhaps, one.planned.code)
 
 
 def _word(one: Write) -> str:
@@ -193,4 +141,4 @@ def _print(lines: list[str], *, err: bool) -> None:
         echo(line, err=err)
 
 
-__all__ = ["summary_of", "tell"]
+__all__ = ["tell"]

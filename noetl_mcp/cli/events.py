@@ -69,26 +69,13 @@ def _demand_kinds(log: "Log", kinds: Sequence[str]) -> None:
 
 
 def _names(connection: "Connection[TupleRow]", execution: int, step: str) -> tuple[str, ...]:
-    """Return the names under which a step stands in the log: an item's iterator, and what it does.
+    from noetl_mcp.broker.progress import Progress, names_in_log
+    from noetl_mcp.broker.refusals import Unknown
 
-    Refuses a name that the playbook does not have.
-    """
-    from noetl_mcp.broker.progress import Progress
-
-    progress = Progress(connection, execution)
-    standing = progress.standing()
-    assert standing is not None
-    names = progress.names(standing.plan)
-    name, bracket, item = step.partition("[")
-    if name not in names.names:
-        from noetl_mcp.diagnostics import closest
-
-        near = closest(name, [one for one in names.names if not one.startswith("$")])
-        more = f"; did you mean '{near}'?" if near else ""
-        raise click.ClickException(f"the playbook has no step '{name}'{more}")
-    same = {name, names.names[names.shown(names.names.index(name))]}
-    same |= {names.names[one] for one, by in names.iterators.items() if names.names[by] in same}
-    return tuple(sorted(f"{one}{bracket}{item}" for one in same))
+    try:
+        return names_in_log(Progress(connection, execution), step)
+    except Unknown as problem:
+        raise click.ClickException(str(problem)) from None
 
 
 def _is_of(event: "Event", steps: Sequence[str | None]) -> bool:

@@ -234,7 +234,7 @@ class Waiting:
     def _lacking(self, plan: int) -> list[str]:
         """Return what the plan asks for and nobody gave; whoever works here has no more."""
         from noetl_mcp.assembly import credential_names
-        from noetl_mcp.cli.lacking import lacking
+        from noetl_mcp.broker.lacking import lacking
         from noetl_mcp.queue.encode import decode
 
         with self.home.connect("run") as connection:

@@ -14,7 +14,7 @@ from noetl_mcp.assembly import Home
 from noetl_mcp.catalog.access import Holder, Tokens
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.mcp.over_http import Mounted
-from noetl_mcp.web import acts, catalogue, executions, keys, watching
+from noetl_mcp.web import acts, catalogue, executions, keys, trying, watching
 from noetl_mcp.web.desks import Desks
 from noetl_mcp.web.faults import Fault, refused
 from noetl_mcp.web.guard import Guard, Policy
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FLOORPLAN = "/mcp/floorplan"
 """Where the MCP server of floor plans answers; it keeps nothing, so whoever may look may use it."""
 DOORS: tuple[Door, ...] = (
+    *trying.DOORS,
     *executions.DOORS,
     *acts.DOORS,
     *catalogue.DOORS,
@@ -47,6 +48,7 @@ def application(
             yield
         finally:
             await floorplan.close()
+            await desks.apart.close()
             desks.close()
 
     async def known(token: str) -> Holder | None:

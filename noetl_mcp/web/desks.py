@@ -17,6 +17,7 @@ from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.program import Program
 from noetl_mcp.database import Connection, Error, NotReachable, TupleRow, is_lost
 from noetl_mcp.starting import Starting, seal_of
+from noetl_mcp.web.apart import Apart
 from noetl_mcp.web.counting import Counting
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Desks:
     def __init__(self, home: Home, most: int = MOST) -> None:
         self.home = home
         self.counting = Counting()
+        self.apart = Apart(home)
         self._threads = ThreadPoolExecutor(most, thread_name_prefix="desk")
         self._own = threading.local()
         self._open: set[Station] = set()
@@ -68,6 +70,10 @@ class Desks:
         """Do something at a desk; what only reads is done again when the connection was gone."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._do, doing, reads)
+
+    async def think(self, doing: Callable[[], T]) -> T:
+        """Do something in such a thread, without a desk: it may be the database that is away."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, doing)
 
     def _do(self, doing: Callable[[Station], T], reads: bool) -> T:
         for may_repeat in (reads, False):

@@ -92,7 +92,7 @@ async def start_many(talk: Talk) -> Response:
 
 async def list_all(talk: Talk) -> Response:
     """List executions, the newest first."""
-    query = talk.query("status", "path", "label", "parent", "roots", "before", "limit")
+    query = talk.query("status", "path", "label", "parent", "roots", "attention", "before", "limit")
     status = query.get("status")
     if status is not None and status not in listing.WORDS:
         raise Fault(400, "wrong-value", f"there is no status '{status}'", allowed=listing.WORDS)
@@ -103,6 +103,7 @@ async def list_all(talk: Talk) -> Response:
         labels,
         whole(query["parent"], "'parent'") if "parent" in query else None,
         yes(query.get("roots"), "roots"),
+        yes(query.get("attention"), "attention"),
     )
     before = whole(query["before"], "'before'") if "before" in query else None
     most = whole(query.get("limit", listing.PAGE), "'limit'", most=listing.MOST)

@@ -2,11 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import orjson
 from starlette.responses import Response, StreamingResponse
 
+from noetl_mcp.broker.progress import Progress, names_in_log
 from noetl_mcp.broker.refusals import Unknown
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.events.event import Event
@@ -33,11 +37,12 @@ async def events(talk: Talk) -> Response:
         for kind in kinds:
             if kind not in known:
                 raise Fault(400, "wrong-value", f"there is no kind '{kind[:100]}'", allowed=known)
+    steps = () if step is None else await talk.ask(lambda at: _names(at, number, step))
     headers = talk.request.headers
     after = query.get("after", headers.get("last-event-id", "0"))
     start = whole(after, "'after'", least=0)
     if STREAM in headers.get("accept", ""):
-        following = _Kept(number, step, kinds, start)
+        following = _Kept(number, steps, kinds, start)
         return StreamingResponse(
             _stream(talk, following),
             media_type=STREAM,
@@ -46,12 +51,12 @@ async def events(talk: Talk) -> Response:
     most = whole(query.get("limit", PAGE), "'limit'", most=MOST_AT_ONCE)
 
     def read(at: Station) -> list[dict[str, Any]]:
-        found = []
-        for event in Log(at.connection).events(number, step=step, kinds=kinds, after=start):
-            found.append(event.as_json())
-            if len(found) == most:
-                break
-        return found
+        log = Log(at.connection)
+        listed = (
+            log.events(number, step=one, kinds=kinds, after=start) for one in steps or (None,)
+        )
+        found = merge(*listed, key=attrgetter("id"))
+        return [event.as_json() for event in islice(found, most)]
 
     return told(await talk.ask(read))
 
@@ -59,9 +64,9 @@ async def events(talk: Talk) -> Response:
 class _Kept:
     """A following that outlives the desk it was last asked at."""
 
-    def __init__(self, number: int, step: str | None, kinds: list[str], after: int) -> None:
+    def __init__(self, number: int, steps: tuple[str, ...], kinds: list[str], after: int) -> None:
         self._number = number
-        self._step = step
+        self._steps = steps
         self._kinds = kinds
         self._after = after
         self._following: Following | None = None
@@ -70,14 +75,27 @@ class _Kept:
         """Return what is new; what the client has seen before it came is left out."""
         log = Log(at.connection)
         if self._following is None:
-            self._following = Following(log, self._number, step=self._step, kinds=self._kinds)
+            step = self._steps[0] if len(self._steps) == 1 else None
+            self._following = Following(log, self._number, step=step, kinds=self._kinds)
         self._following.log = log
-        return [event for event in self._following.more() if event.id > self._after]
+        return [
+            event
+            for event in self._following.more()
+            if event.id > self._after and self._is_wanted(event)
+        ]
+
+    def _is_wanted(self, event: Event) -> bool:
+        steps = self._steps
+        return len(steps) < 2 or event.step in steps or event.where in steps
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more comes."""
         return self._following is not None and self._following.is_over
+
+
+def _names(at: Station, number: int, step: str) -> tuple[str, ...]:
+    return names_in_log(Progress(at.connection, number), step)
 
 
 async def _stream(talk: Talk, following: _Kept) -> AsyncIterator[bytes]:

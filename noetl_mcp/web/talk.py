@@ -76,6 +76,11 @@ class Talk:
             raise Fault(415, "not-json", "send JSON, with Content-Type: application/json")
         return _read(raw) if len(raw) < _LARGE else await asyncio.to_thread(_read, raw)
 
+    async def gone(self) -> None:
+        """Wait until the client has left; to be called when its body has come."""
+        while (await self.request.receive())["type"] != "http.disconnect":
+            pass
+
     async def raw(self, most: int) -> bytes:
         """Return the bytes that were sent, no more than so many."""
         said = self.request.headers.get("content-length", "")

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from noetl_mcp import __version__
 from noetl_mcp.broker.gauges import Gauges, counts, gauges
 from noetl_mcp.broker.listing import wanted_now
+from noetl_mcp.checking import every_check
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.events.partitions import astray
 from noetl_mcp.queue.pools import pools_of
@@ -63,6 +64,13 @@ async def status(talk: Talk) -> Response:
         }
 
     return told(await talk.ask(look))
+
+
+async def doctor(talk: Talk) -> Response:
+    """Return what `doctor --json` finds, with a database or without."""
+    talk.query()
+    home = talk.desks.home
+    return told(await talk.desks.think(lambda: [one._asdict() for one in every_check(home)]))
 
 
 async def metrics(talk: Talk) -> Response:
@@ -157,6 +165,7 @@ DOORS = (
     Door("GET", "/health", None, health, "Say whether it answers and reaches its database."),
     Door("GET", "/metrics", "viewer", metrics, "Counts for Prometheus."),
     Door("GET", "/api/status", "viewer", status, "Say how much there is and what waits."),
+    Door("GET", "/api/doctor", "operator", doctor, "Look for everything that could be wrong."),
     Door("GET", "/api/workers", "viewer", workers, "List the workers that are up."),
 )
 

@@ -231,6 +231,18 @@ def test_the_timeline_and_show_tell_the_same_time_after_the_death_of_a_worker(
     assert f"{(ended - started).total_seconds():.2f} s" in line
 
 
+def test_a_dry_run_of_a_kept_playbook_refuses_a_value_that_is_no_json(person: Person) -> None:
+    kept = HEAD + "workload: {n: 1}\nworkflow:\n  - {step: start, next: [end]}\n  - {step: end}\n"
+    assert person.does("submit", person.file(kept)).code == 0
+
+    ran = person.does("run", "tests/t", "--dry-run", "--set", "n:={")
+    told = person.does("run", "tests/t", "--dry-run", "--set", "n:={", "--json")
+
+    assert (ran.code, told.code) == (1, 1)
+    assert "not-json: n: what follows ':=' is not JSON" in ran.err
+    assert told.json()["status"] == "refused"
+
+
 def test_a_dry_run_needs_no_database_and_writes_nothing(person: Person) -> None:
     writing = HELLO.replace(
         "type: wait, wait: {for: '{{ workload.wait }}s'}",

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from noetl_mcp.database import connect
-from tests.web.site import ASKING, CALLING, FAILING, HELLO, Site
+from tests.web.site import ASKING, CALLING, FAILING, HEAD, HELLO, Site
 from tests.worker.ears import listening
 
 
@@ -225,3 +225,37 @@ def test_a_callback_is_answered_by_whoever_has_its_token(site: Site) -> None:
 
     assert "nothing waits" in wrong["error"]["message"]
     assert site.get(f"/api/executions/{number}")["result"] == {"ok": 1}
+
+
+def test_those_in_which_somebody_is_to_decide_are_listed_alone(site: Site) -> None:
+    site.start(HELLO)
+    asking = site.start(ASKING)
+    site.work()
+
+    found = site.get("/api/executions?attention=true")
+
+    assert [one["execution_id"] for one in found] == [asking]
+
+
+def test_events_of_a_step_are_those_of_what_its_items_do_too(site: Site) -> None:
+    each = HEAD + (
+        "workflow:\n  - {step: start, next: [each]}\n"
+        "  - {step: each, type: iterator, collection: [a, b], element: x, next: [end],\n"
+        "     task: {type: python, code: 'def main(x): return x', with: {x: '{{ x }}'}}}\n"
+        "  - {step: end}\n"
+    )
+    where = f"/api/executions/{site.start(each)}/events"
+    site.work()
+
+    of_one = site.get(f"{where}?step=each[1]")
+    with site.client.stream(
+        "GET", f"{where}?step=each[1]", headers={"Accept": "text/event-stream"}
+    ) as stream:
+        streamed = [line for line in stream.iter_lines() if line.startswith("id: ")]
+    unknown = site.client.get(f"{where}?step=eahc")
+
+    assert {one["step"] for one in of_one} == {"each", "each.item"}
+    assert {one["item"] for one in of_one} == {"1"}
+    assert streamed == [f"id: {one['id']}" for one in of_one]
+    assert unknown.status_code == 404
+    assert "no step 'eahc'; did you mean 'each'?" in unknown.json()["error"]["message"]

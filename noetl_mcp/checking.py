@@ -1,16 +1,18 @@
-"""The checks of `doctor`, one after another. Mends nothing."""
+"""Look at everything that could be wrong with an installation, one thing after another.
+
+Mends nothing, and tells no secret.
+"""
 
 import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import click
 
 from noetl_mcp.settings import Settings, WrongSetting, strange_names
 
@@ -38,13 +40,16 @@ class Check(NamedTuple):
     advice: str = ""
 
 
-def every_check() -> Iterator[Check]:
-    """Yield the checks as they are made; what one of them needs and is missing ends them."""
+def every_check(home: "Home | None" = None) -> Iterator[Check]:
+    """Yield the checks as they are made; what one of them needs and is missing ends them.
+
+    Looks at an installation that is up, else at the one of the environment, which it opens.
+    """
     yield _python()
     yield from _libraries()
     yield from _task_types()
     try:
-        settings = Settings.load()
+        settings = home.settings if home is not None else Settings.load()
     except WrongSetting as problem:
         yield Check("settings", "wrong", str(problem))
         return
@@ -52,13 +57,26 @@ def every_check() -> Iterator[Check]:
     yield from (Check("settings", "doubtful", says) for says in strange_names(os.environ))
     yield _home(settings.home)
     yield _broker(settings.broker)
-    from noetl_mcp.cli.connecting import opened_home
+    yield from _reached(settings, home)
 
+
+def _reached(settings: Settings, home: "Home | None") -> Iterator[Check]:
+    """Yield what is asked of the database, or why it cannot be asked."""
+    from noetl_mcp.assembly import opened
+    from noetl_mcp.database import Error, NotReachable, WrongSchema, is_lost
+    from noetl_mcp.embedded.failure import NotStarted
+
+    there: AbstractContextManager[Home] = opened(settings) if home is None else nullcontext(home)
     try:
-        with opened_home() as home, home.connect("doctor") as connection:
-            yield from _database(home, connection)
-    except click.ClickException as problem:
-        yield Check("database", "wrong", problem.format_message(), _how_to_reach(settings))
+        with there as up, up.connect("doctor") as connection:
+            yield from _database(up, connection)
+    except (NotReachable, NotStarted, WrongSchema) as problem:
+        yield Check("database", "wrong", str(problem), _how_to_reach(settings))
+    except Error as problem:
+        if not is_lost(problem):
+            raise
+        said = f"the database went away: {' '.join(str(problem).split())}"
+        yield Check("database", "wrong", said, _how_to_reach(settings))
 
 
 def _python() -> Check:
@@ -205,11 +223,11 @@ def _transactions(seen: "Gauges") -> Check:
 
 
 def _workers(home: "Home", connection: "Connection[TupleRow]", seen: "Gauges") -> Check:
-    from noetl_mcp.cli.status import HEARD
+    from noetl_mcp.broker.why import LEAST_HEARD
     from noetl_mcp.queue.pools import pools_of
     from noetl_mcp.worker.living import living
 
-    up = living(connection, max(HEARD, home.settings.lease))
+    up = living(connection, max(LEAST_HEARD, home.settings.lease))
     taken = {queue for one in up for queue in one.pools}
     waiting = pools_of(set(seen.queues) - taken)
     if waiting and (up or seen.queues):
