@@ -18,7 +18,7 @@ from noetl_mcp.compiler.unfold import unfold
 from noetl_mcp.compiler.workload import check_workload
 from noetl_mcp.diagnostics import Report
 from noetl_mcp.playbook.load import Loaded
-from noetl_mcp.playbook.steady import steady
+from noetl_mcp.steady import steady
 from noetl_mcp.tasks.contract import TaskSpec
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ _TURNS_AROUND = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufef
 def printable(text: str) -> str:
     """Put the text on one line, without signs that cannot be drawn or that reorder others."""
     if text.isprintable():
-        return " ".join(text.split())
+        neat = "  " not in text and text.strip() == text
+        return text if neat else " ".join(text.split())
     kept = "".join(
         " " if unicodedata.category(sign) in _UNPRINTABLE else sign
         for sign in text

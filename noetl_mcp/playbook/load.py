@@ -12,9 +12,9 @@ from noetl_mcp.playbook.dialects.reading import Reading
 from noetl_mcp.playbook.model import UNSAID, Playbook
 from noetl_mcp.playbook.node import Node, Path, find, plain
 from noetl_mcp.playbook.source import MOST_BYTES, Source, read
-from noetl_mcp.playbook.steady import steady
 from noetl_mcp.playbook.wrong_values import meant_keys, said
 from noetl_mcp.rules import reading as rules
+from noetl_mcp.steady import steady
 
 _MOST_ROUNDS = 12
 

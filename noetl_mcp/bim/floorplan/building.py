@@ -11,6 +11,10 @@ from typing import NamedTuple
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.findings import Finding
 
+made = tuple.__new__
+"""Makes a named tuple of a class and its values in half the time of calling the class: for where a
+floor has thousands."""
+
 
 class Box(NamedTuple):
     """A rectangle; `x` and `y` are its corner at the top left."""
@@ -63,17 +67,13 @@ class PlacedRoom(NamedTuple):
     """A room where it stands; `rooms` are its sub-rooms. Rooms without a place are not there."""
 
     room: tree.Room
+    name: str
     box: Box
     height: float
     elevation: float
     style: tree.Style | None
     parent: str | None
     rooms: tuple["PlacedRoom", ...]
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.room.name.text
 
     def walk(self) -> Iterator["PlacedRoom"]:
         """Yield it and all rooms in it, from the outside in."""

@@ -103,7 +103,7 @@ class _Reader:
         raised = self.length(room.elevation, 0.0)
         inner = self._inner(room, box, own) if room.rooms else ()
         found = self.styles.get(style) if style is not None else None
-        return PlacedRoom(room, box, own, raised, found, parent, inner)
+        return PlacedRoom(room, room.name.text, box, own, raised, found, parent, inner)
 
     def _inner(self, room: tree.Room, box: Box, height: float) -> tuple[PlacedRoom, ...]:
         """Place the sub-rooms of a room, which count from its corner."""

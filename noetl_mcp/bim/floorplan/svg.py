@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
+from noetl_mcp.bim.floorplan.building import Box
 from noetl_mcp.bim.floorplan.drawing.shapes import (
     Arc,
     Areas,
@@ -15,7 +16,6 @@ from noetl_mcp.bim.floorplan.drawing.shapes import (
     Layer,
     Letters,
     Lines,
-    Patch,
     Point,
     Shape,
     Sheet,
@@ -27,13 +27,11 @@ _FONT = re.compile(r"[A-Za-z0-9 ,_\-]{1,80}\Z")
 _MARKS = re.compile("[&<>\"']")
 _OURS = "Noto Sans, Helvetica, Arial, sans-serif"
 # Most of a plan is written by these; filled in at once they take a third less time than f-strings.
-_AREA = (
-    '<rect data-room=%s x="%.6g" y="%.6g" width="%.6g" height="%.6g" fill="%s">'
-    "<title>%s</title></rect>"
-)
-_PATCH = "M%.6g %.6gH%.6gV%.6gH%.6gz"
-_LINE = "M%.6g %.6gL%.6g %.6g"
-_ARC = "M%.6g %.6gA%.6g %.6g 0 %d %d %.6g %.6g"
+# %g means six digits, as the others write; it is a fifth quicker than %.6g, which says the same.
+_AREA = '<rect data-room=%s x="%g" y="%g" width="%g" height="%g" fill="%s"><title>%s</title></rect>'
+_PATCH = "M%g %gH%gV%gH%gz"
+_LINE = "M%g %gL%g %g"
+_ARC = "M%g %gA%g %g 0 %d %d %g %g"
 
 
 def svg_of(drawing: Drawing) -> str:
@@ -106,8 +104,8 @@ def _path(shapes: tuple[Shape, ...], sheet: Sheet) -> Iterator[str]:
         return f"{ox + point[0] * k:.6g} {oy + point[1] * k:.6g}"
 
     for shape in shapes:
-        if isinstance(shape, Patch):
-            x, y, width, height = shape[0]
+        if isinstance(shape, Box):
+            x, y, width, height = shape
             left, top = ox + x * k, oy + y * k
             right, bottom = left + width * k, top + height * k
             yield _PATCH % (left, top, right, bottom, left)

@@ -11,7 +11,6 @@ from noetl_mcp.bim.floorplan.drawing.shapes import (
     Layer,
     Letters,
     Lines,
-    Patch,
     Sheet,
 )
 from noetl_mcp.bim.floorplan.reading.read import read
@@ -38,10 +37,7 @@ def lines(found: Drawing, name: str) -> list[Lines]:
 
 def walls(found: Drawing) -> list[Box]:
     return [
-        shape.box
-        for one in lines(found, "walls")
-        for shape in one.shapes
-        if isinstance(shape, Patch)
+        shape for one in lines(found, "walls") for shape in one.shapes if isinstance(shape, Box)
     ]
 
 

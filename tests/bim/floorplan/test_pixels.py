@@ -4,7 +4,7 @@ import pytest
 
 from noetl_mcp.bim.floorplan.building import Box
 from noetl_mcp.bim.floorplan.drawing.pixels import on_pixels
-from noetl_mcp.bim.floorplan.drawing.shapes import Drawing, Letters, Lines, Patch
+from noetl_mcp.bim.floorplan.drawing.shapes import Drawing, Letters, Lines
 from tests.bim.floorplan.drawn import drawing
 
 _ALL = "walls [top: solid, right: solid, bottom: window, left: solid]"
@@ -16,16 +16,16 @@ _ZOOMS = (1.0, 0.73, 2.5)
 def boxes(found: Drawing, name: str, zoom: float) -> list[Box]:
     return [
         Box(
-            (sheet.origin[0] + shape.box.x * sheet.scale) * zoom,
-            (sheet.origin[1] + shape.box.y * sheet.scale) * zoom,
-            shape.box.width * sheet.scale * zoom,
-            shape.box.height * sheet.scale * zoom,
+            (sheet.origin[0] + shape.x * sheet.scale) * zoom,
+            (sheet.origin[1] + shape.y * sheet.scale) * zoom,
+            shape.width * sheet.scale * zoom,
+            shape.height * sheet.scale * zoom,
         )
         for sheet in found.sheets
         for layer in sheet.layers
         if layer.name == name and isinstance(layer, Lines)
         for shape in layer.shapes
-        if isinstance(shape, Patch)
+        if isinstance(shape, Box)
     ]
 
 

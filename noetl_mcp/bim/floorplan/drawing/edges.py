@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan import tree
-from noetl_mcp.bim.floorplan.building import PlacedFloor, PlacedRoom
+from noetl_mcp.bim.floorplan.building import PlacedFloor, PlacedRoom, made
 from noetl_mcp.bim.floorplan.drawing.network import Piece
 
 SIDES = ("top", "right", "bottom", "left")
@@ -54,25 +54,24 @@ class Run(NamedTuple):
 class Laid(NamedTuple):
     """All edges of a floor on their lines; `wanted` are walls' own doors and windows.
 
-    `xs` and `ys` tell on which line a coordinate came to lie.
+    `sides` are the lines on which each room came to lie, by its id: left, right, top, bottom.
     """
 
     lines: dict[LineKey, list[Edge]]
     wanted: list[tuple[tree.Wall, LineKey, Edge]]
-    xs: dict[float, float]
-    ys: dict[float, float]
+    sides: dict[int, tuple[float, float, float, float]]
 
     def spot(self, room: PlacedRoom, side: str) -> Spot | None:
         """Find a side of a room; a room without an area has none."""
-        x, y, width, height = room.box
-        if width <= 0 or height <= 0:
+        found = self.sides.get(id(room))
+        if found is None:
             return None
-        _, _, xs, ys = self
-        if side in ("top", "bottom"):
-            at = ys[y if side == "top" else y + height]
-            return (True, at), xs[x], xs[x + width]
-        at = xs[x if side == "left" else x + width]
-        return (False, at), ys[y], ys[y + height]
+        left, right, top, bottom = found
+        if side == "top":
+            return (True, top), left, right
+        if side == "bottom":
+            return (True, bottom), left, right
+        return (False, left if side == "left" else right), top, bottom
 
 
 def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
@@ -91,32 +90,36 @@ def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
     xs, ys = _snapped(across, near), _snapped(down, near)
     lines: dict[LineKey, list[Edge]] = {}
     wanted: list[tuple[tree.Wall, LineKey, Edge]] = []
+    sides: dict[int, tuple[float, float, float, float]] = {}
     for room in rooms:
         x, y, width, height = room.box
         left, right, top, bottom = xs[x], xs[x + width], ys[y], ys[y + height]
+        sides[id(room)] = (left, right, top, bottom)
         color = wall_color(room) if room.style is not None else None
         name, walls, tall, elevation = room.name, room.room.walls, room.height, room.elevation
         said = {wall.side: wall for wall in reversed(walls)}
-        holes = [wall for wall in walls if wall.kind not in _PLAIN]
         for side, before, key, start, end in (
             ("top", False, (True, top), left, right),
             ("right", True, (False, right), top, bottom),
             ("bottom", True, (True, bottom), left, right),
             ("left", False, (False, left), top, bottom),
         ):
-            solid, high = True, tall
+            solid, high, holes = True, tall, False
             if side in said:
-                wall = said[side]
-                solid, high = wall.kind != "open", wall.height or tall
-            edge = Edge(room, name, side, before, start, end, solid, high, elevation, color)
-            if key in lines:
+                kind, high = said[side].kind, said[side].height or tall
+                solid, holes = kind != "open", kind not in _PLAIN or len(said) < len(walls)
+            edge = made(Edge, (room, name, side, before, start, end, solid, high, elevation, color))
+            try:
                 lines[key].append(edge)
-            else:
+            except KeyError:
                 lines[key] = [edge]
-            for wall in holes:
-                if wall.side == side:
-                    wanted.append((wall, key, edge))
-    return Laid(lines, wanted, xs, ys)
+            if holes:
+                wanted += [
+                    (wall, key, edge)
+                    for wall in walls
+                    if wall.side == side and wall.kind not in _PLAIN
+                ]
+    return Laid(lines, wanted, sides)
 
 
 def runs_of(edges: list[Edge]) -> list[Run]:
@@ -195,11 +198,14 @@ def _seen(start: float, end: float, there: list[Edge]) -> tuple[Same, Piece]:
     if len(there) == 1:
         (edge,) = there
         name = (edge.name,)
-        piece = Piece(start, end, name, ()) if edge.before else Piece(start, end, (), name)
+        beside = (name, ()) if edge.before else ((), name)
+        piece = made(Piece, (start, end, *beside))
         return (edge.solid, edge.height, edge.elevation, edge.color), piece
     if len(there) == 2 and there[0].before != there[1].before:
         one, other = there if there[0].before else there[::-1]
-        piece = Piece(start, end, (one.name,), (other.name,))
+        piece = made(Piece, (start, end, (one.name,), (other.name,)))
+        if one[6:] == other[6:]:
+            return one[6:], piece
     else:
         piece = Piece(
             start,

@@ -16,7 +16,6 @@ from noetl_mcp.bim.floorplan.drawing.shapes import (
     Areas,
     Layer,
     Lines,
-    Patch,
     Shape,
     Stroke,
 )
@@ -28,7 +27,7 @@ _TOLD_APART = 2.2
 MOST_OVERLAPS = 20
 
 
-def fill_of(room: PlacedRoom, palette: Palette) -> str:
+def _fill_of(room: PlacedRoom, palette: Palette) -> str:
     """The colour of a room's floor."""
     if room.style is not None:
         for one in reversed(room.style.properties):
@@ -41,7 +40,7 @@ def fill_of(room: PlacedRoom, palette: Palette) -> str:
 
 def fills(floor: FloorShapes, palette: Palette) -> dict[str, str]:
     """The colour of every room's floor, by name."""
-    return {room.name: fill_of(room, palette) for room in floor.rooms}
+    return {room.name: _fill_of(room, palette) for room in floor.rooms}
 
 
 def ground_layer(floor: FloorShapes, palette: Palette, titles: Mapping[int, str]) -> Areas:
@@ -49,7 +48,7 @@ def ground_layer(floor: FloorShapes, palette: Palette, titles: Mapping[int, str]
     return Areas(
         "rooms",
         tuple(
-            Area(room.name, titles[id(room)], room.box, fill_of(room, palette))
+            Area(room.name, titles[id(room)], room.box, _fill_of(room, palette))
             for room in floor.rooms
         ),
     )
@@ -69,20 +68,20 @@ def wall_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[
         seen = wall if wall.thickness == thick else wall._replace(thickness=thick)
         low = wall.at - thick / 2
         if wall.horizontal:
-            patches += [Patch(Box(start, low, end - start, thick)) for start, end in seen.solids()]
+            patches += [Box(start, low, end - start, thick) for start, end in seen.solids()]
         else:
-            patches += [Patch(Box(low, start, thick, end - start)) for start, end in seen.solids()]
+            patches += [Box(low, start, thick, end - start) for start, end in seen.solids()]
     if open_edges:
         yield Lines("open-edges", palette.faint, 0.9, tuple(open_edges), dash=(5, 4))
     for ink, patches in drawn.items():
         yield Lines("walls", None, 0.0, tuple(patches), fill=ink)
 
 
-def _patch(wall: Wall, start: float, end: float, thick: float) -> Patch:
+def _patch(wall: Wall, start: float, end: float, thick: float) -> Box:
     low = wall.at - thick / 2
     if wall.horizontal:
-        return Patch(Box(start, low, end - start, thick))
-    return Patch(Box(low, start, thick, end - start))
+        return Box(start, low, end - start, thick)
+    return Box(low, start, thick, end - start)
 
 
 def overlap_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[Layer]:
@@ -93,7 +92,7 @@ def overlap_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterat
         left, top = max(one.box.x, other.box.x), max(one.box.y, other.box.y)
         wide = min(one.box.right, other.box.right) - left
         high = min(one.box.bottom, other.box.bottom) - top
-        borders.append(Patch(Box(left, top, wide, high)))
+        borders.append(Box(left, top, wide, high))
         hatches.extend(_hatch(left, top, wide, high, max(8.0 / scale, (wide + high) / 80)))
     if borders:
         yield Lines("overlaps", palette.wrong, 0.6, tuple(hatches))
@@ -166,7 +165,7 @@ def _door_layers(
         ink = on(under, palette.symbol, VISIBLE)
         thin = swings.setdefault(ink, [])
         if wall.solid and (apart or behind != under):
-            holes.setdefault(behind, []).append(Patch(wall.box(opening.start, opening.end)))
+            holes.setdefault(behind, []).append(wall.box(opening.start, opening.end))
             thin.append(signs.threshold(wall, opening))
         leaves.setdefault(ink, []).extend(sign.leaves)
         thin.extend(sign.swings)

@@ -14,7 +14,7 @@ from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes
 from noetl_mcp.bim.floorplan.drawing.labels import Block, fitted_label, may_fit, one_line, words_of
 from noetl_mcp.bim.floorplan.drawing.look import Look
 from noetl_mcp.bim.floorplan.drawing.openings import swept
-from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Label, Layer, Letters, Lines, Patch
+from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Label, Layer, Letters, Lines
 from noetl_mcp.lettering.widths import width_of
 
 MOST_NUMBERS = 60
@@ -51,7 +51,7 @@ class Writing:
     def layers(self, palette: Palette) -> Iterator[Layer]:
         """Everything that was written."""
         if self.chips:
-            chips = tuple(Patch(self.box(chip, 1 / self.scale)) for chip in self.chips)
+            chips = tuple(self.box(chip, 1 / self.scale) for chip in self.chips)
             yield Lines("chips", None, 0.0, chips, fill=palette.stair)
         for (ink, size, bold), labels in self.pile.items():
             yield Letters("labels", ink, size, tuple(labels), bold)

@@ -16,6 +16,7 @@ from noetl_mcp.bim.floorplan.building import (
     PlacedLift,
     PlacedRoom,
     PlacedStair,
+    made,
 )
 from noetl_mcp.bim.floorplan.drawing.limits import bounds, has_ground, refuse_absurd
 from noetl_mcp.bim.floorplan.drawing.network import Network, Opening, Wall
@@ -134,7 +135,8 @@ def _doors(network: Network, rooms: dict[str, PlacedRoom], building: Building) -
         if behind is None and said is not None and said.first and said.second:
             behind = said.second.name if said.first.name == into else said.first.name
         apart = _apart(wall, rooms.get(into or ""), rooms.get(behind or ""))
-        found.append(Door(wall, opening, door_sign(wall, opening, usual), into, behind, apart))
+        sign = door_sign(wall, opening, usual)
+        found.append(made(Door, (wall, opening, sign, into, behind, apart)))
     return found
 
 

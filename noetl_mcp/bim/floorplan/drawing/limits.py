@@ -1,6 +1,7 @@
 """Say of which plans there is no picture: those whose numbers are absurd. It changes none."""
 
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 
 from noetl_mcp.bim.floorplan.building import Box, PlacedFloor, PlacedStair
@@ -9,6 +10,7 @@ from noetl_mcp.bim.floorplan.units import shown
 
 FARTHEST = 1e7
 _MOST_TIMES = 20_000
+_BOX = operator.attrgetter("box")
 
 
 def without_area(floor: PlacedFloor) -> Iterator[str]:
@@ -55,8 +57,8 @@ def refuse_absurd(floor: PlacedFloor, around: Box, unit: str) -> None:
             f"Floor '{floor.id}' cannot be drawn: it reaches {shown(round(whole))} {unit} from the "
             f"origin{far}, and at most {shown(FARTHEST)} {unit} can be shown."
         )
-    sizes = sorted(max(room.box.width, room.box.height) for room in floor.rooms)
-    if sizes and sizes[-1] > 0 and max(around.width, around.height) > _MOST_TIMES * sizes[-1]:
+    largest = max([max(wide, high) for _, _, wide, high in map(_BOX, floor.rooms)], default=0.0)
+    if 0 < _MOST_TIMES * largest < max(around.width, around.height):
         far = _farthest([(room.name, room.box) for room in floor.rooms])
         raise CannotDraw(
             f"Floor '{floor.id}' cannot be drawn: its rooms are so small, or so far apart{far}, "

@@ -84,7 +84,10 @@ def _facing(
             continue
         key, low, high = mine
         other, start, end = theirs
-        low, high = max(low, start), min(high, end)
+        if start > low:
+            low = start
+        if end < high:
+            high = end
         gap = abs(key[1] - other[1])
         if high <= low or (gap > 0 and gap > _FAR * _reach(first, second)):
             continue

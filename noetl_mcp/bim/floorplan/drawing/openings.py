@@ -7,7 +7,7 @@ for two, as of a garage, is a panel that goes up.
 
 from typing import NamedTuple
 
-from noetl_mcp.bim.floorplan.building import Box
+from noetl_mcp.bim.floorplan.building import Box, made
 from noetl_mcp.bim.floorplan.drawing.network import Opening, Wall
 from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Point, Stroke
 
@@ -42,25 +42,35 @@ def door_sign(wall: Wall, opening: Opening, usual: float) -> DoorSign:
     into = opening.into or 1
     across = face(wall, into)
     first, last = opening.start, opening.end
-    leaf = (last - first) / (2 if opening.kind == "double-door" else 1)
+    double = opening.kind == "double-door"
+    leaf = (last - first) / (2 if double else 1)
     if usual > 0 and leaf > _A_PANEL * usual:
         return _panel(wall, opening, across + into * 2 * usual)
-    if opening.kind == "double-door" or leaf > _TWO_LEAVES * usual > 0:
+    if double or leaf > _TWO_LEAVES * usual > 0:
         middle = (first + last) / 2
-        sides = [(first, middle), (last, middle)]
+        one, one_way = _leaf(wall, first, middle, across, into)
+        other, other_way = _leaf(wall, last, middle, across, into)
+        return DoorSign((one, other), (one_way, other_way), ())
+    hinge, jamb = (last, first) if opening.hinge == "end" else (first, last)
+    only, way = _leaf(wall, hinge, jamb, across, into)
+    return DoorSign((only,), (way,), ())
+
+
+def _leaf(wall: Wall, hinge: float, jamb: float, across: float, into: int) -> tuple[Stroke, Arc]:
+    """A leaf that stands open, and its way from there to where it shuts."""
+    reach = abs(jamb - hinge)
+    near = wall.at + across
+    far = near + into * reach
+    if wall.horizontal:
+        foot = (hinge, near)
+        clockwise = (jamb > hinge) == (into < 0)
+        tip, shut = (hinge, far), (jamb, near)
     else:
-        sides = [(first, last) if opening.hinge != "end" else (last, first)]
-    leaves, swings = [], []
-    for hinge, jamb in sides:
-        reach = abs(jamb - hinge)
-        near, far = wall.at + across, wall.at + (across + into * reach)
-        clockwise = ((jamb > hinge) == (into < 0)) == wall.horizontal
-        foot, tip, shut = (near, hinge), (far, hinge), (near, jamb)
-        if wall.horizontal:
-            foot, tip, shut = (hinge, near), (hinge, far), (jamb, near)
-        leaves.append(Stroke((foot, tip)))
-        swings.append(Arc(foot, reach, tip, shut, clockwise))
-    return DoorSign(tuple(leaves), tuple(swings), ())
+        foot = (near, hinge)
+        clockwise = (jamb > hinge) != (into < 0)
+        tip, shut = (far, hinge), (near, jamb)
+    leaf = made(Stroke, ((foot, tip), False))
+    return leaf, made(Arc, (foot, reach, tip, shut, clockwise, False))
 
 
 def threshold(wall: Wall, opening: Opening) -> Stroke:

@@ -14,7 +14,6 @@ from noetl_mcp.bim.floorplan.drawing.shapes import (
     Label,
     Layer,
     Letters,
-    Patch,
     Sheet,
 )
 
@@ -43,15 +42,14 @@ def _layer(layer: Layer, grid: _Grid) -> Layer:
         return layer
     if isinstance(layer, Letters):
         return replace(layer, labels=tuple(_label(label, grid) for label in layer.labels))
-    if not any(isinstance(shape, Patch) for shape in layer.shapes):
+    if not any(isinstance(shape, Box) for shape in layer.shapes):
         return layer
     # A line of one pixel fills it when it runs along its middle.
     inset = 0.5 if layer.ink else 0.0
     return replace(
         layer,
         shapes=tuple(
-            Patch(_box(shape.box, grid, inset)) if isinstance(shape, Patch) else shape
-            for shape in layer.shapes
+            _box(shape, grid, inset) if isinstance(shape, Box) else shape for shape in layer.shapes
         ),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from noetl_mcp.bim.floorplan.building import PlacedConnection
+from noetl_mcp.bim.floorplan.building import PlacedConnection, made
 from noetl_mcp.bim.floorplan.drawing.edges import Run
 from noetl_mcp.bim.floorplan.drawing.network import Opening
 
@@ -80,16 +80,9 @@ class Line:
         hinge = wish.hinge
         if hinge == "near":
             hinge = "start" if start - wish.low <= wish.high - end + 1e-9 else "end"
-        opening = Opening(
-            wish.kind,
-            start,
-            end,
-            wish.sill,
-            wish.height,
-            hinge,
-            wish.into,
-            wish.rooms,
-            wish.connection,
+        _, _, _, _, _, sill, height, _, into, rooms, connection, _ = wish
+        opening = made(
+            Opening, (wish.kind, start, end, sill, height, hinge, into, rooms, connection)
         )
         if not self.placed or self.placed[-1].start <= start:
             self.placed.append(opening)

@@ -29,6 +29,7 @@ from noetl_mcp.bim.floorplan.drawing.shapes import Drawing, Label, Layer, Letter
 from noetl_mcp.bim.floorplan.drawing.stair_layers import lift_layers, stair_layers
 from noetl_mcp.bim.floorplan.units import METRES
 from noetl_mcp.lettering.fitted import printable
+from noetl_mcp.steady import steady
 
 _LETTERS = 12.0
 _SMALLEST, _LARGEST = 7.0, 24.0
@@ -40,7 +41,11 @@ _MOST_GROWN = 1.8
 
 def drawn(building: Building, look: Look | None = None) -> Drawing:
     """Draw a building, or one floor of it."""
-    look = look or Look()
+    with steady():
+        return _drawn(building, look or Look())
+
+
+def _drawn(building: Building, look: Look) -> Drawing:
     palette = THEMES[look.theme or building.habits.theme]
     floors = _chosen(building, look)
     shapes = [floor_shapes(floor, building) for floor in floors]

@@ -38,13 +38,7 @@ class Circle(NamedTuple):
     radius: float
 
 
-class Patch(NamedTuple):
-    """A rectangle."""
-
-    box: Box
-
-
-Shape = Stroke | Arc | Circle | Patch
+Shape = Stroke | Arc | Circle | Box
 
 
 class Area(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from noetl_mcp.bim.floorplan.building import Box, PlacedLift
 from noetl_mcp.bim.floorplan.drawing.colors import Palette
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes
-from noetl_mcp.bim.floorplan.drawing.shapes import Circle, Layer, Lines, Patch, Point, Shape, Stroke
+from noetl_mcp.bim.floorplan.drawing.shapes import Circle, Layer, Lines, Point, Shape, Stroke
 from noetl_mcp.bim.floorplan.drawing.stairs import StairLines
 
 _ARROW = 7.0
@@ -75,14 +75,14 @@ def lift_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[
     """All lifts of a floor."""
     if not floor.lifts:
         return
-    boxes: list[Shape] = [Patch(lift.box) for lift in floor.lifts]
+    boxes: list[Shape] = [lift.box for lift in floor.lifts]
     crosses: list[Shape] = []
     doors: list[Shape] = []
     for lift in floor.lifts:
         box = lift.box
         crosses.append(Stroke(((box.x, box.y), (box.right, box.bottom))))
         crosses.append(Stroke(((box.right, box.y), (box.x, box.bottom))))
-        doors += [Patch(door) for door in _lift_doors(lift, scale)]
+        doors += _lift_doors(lift, scale)
     yield Lines("lifts", palette.symbol, 1.4, tuple(boxes), fill=palette.stair)
     yield Lines("lift-crosses", palette.symbol, 0.7, tuple(crosses))
     if doors:

@@ -12,7 +12,7 @@ from noetl_mcp.bim.floorplan.drawing.arrangement import Arrangement
 from noetl_mcp.bim.floorplan.drawing.colors import Palette
 from noetl_mcp.bim.floorplan.drawing.limits import bounds
 from noetl_mcp.bim.floorplan.drawing.look import Look
-from noetl_mcp.bim.floorplan.drawing.shapes import Label, Layer, Letters, Lines, Patch
+from noetl_mcp.bim.floorplan.drawing.shapes import Label, Layer, Letters, Lines
 from noetl_mcp.bim.floorplan.units import METRES, shown
 from noetl_mcp.lettering.fitted import Width, printable, shortened
 from noetl_mcp.lettering.widths import width_of
@@ -73,9 +73,9 @@ def scale_bar(
     long, high, size = whole * one, 4.0, base * 0.72
     parts = [Box(EDGE + long * at / 4, y, long / 4, high) for at in range(4)]
     yield Lines(
-        "scale-bar", palette.dimension, 0.8, (Patch(Box(EDGE, y, long, high)),), fill=palette.paper
+        "scale-bar", palette.dimension, 0.8, (Box(EDGE, y, long, high),), fill=palette.paper
     )
-    dark = tuple(Patch(part) for part in parts[::2])
+    dark = tuple(parts[::2])
     yield Lines("scale-bar", None, 0.0, dark, fill=palette.dimension)
     foot = y + high + size * 1.25
     labels = [Label("0", EDGE, foot)]
@@ -144,7 +144,7 @@ def summary(
             (plain if number else bold).append(Label(said, x, foot, "start"))
             x += wides[at]
     layers: list[Layer] = [
-        Lines("summary", palette.dimension, 0.7, (Patch(box),), fill=palette.room),
+        Lines("summary", palette.dimension, 0.7, (box,), fill=palette.room),
         Letters("summary", palette.text, size, tuple(bold), True),
         Letters("summary", palette.text, size, tuple(plain)),
     ]

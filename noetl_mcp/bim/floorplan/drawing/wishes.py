@@ -12,6 +12,7 @@ from noetl_mcp.bim.floorplan.building import (
     Building,
     PlacedConnection,
     PlacedFloor,
+    made,
 )
 from noetl_mcp.bim.floorplan.drawing.edges import BEFORE, Edge, Laid, LineKey
 from noetl_mcp.bim.floorplan.drawing.meeting import Meeting, between, outward
@@ -67,19 +68,13 @@ def _put(connection: PlacedConnection, met: Meeting, lines: Lines) -> bool:
     _, side, key, other, low, high, outer = met
     share = 50.0 if said.at is None else min(100.0, max(0.0, said.at))
     kind, into = said.kind, _into(connection, met)
-    wish = Wish(
-        kind,
-        low,
-        high,
-        low + (high - low) * share / 100,
-        width,
-        0.0,
-        height,
-        _hinge(said, side) if kind == "door" else None,
-        0 if kind == "opening" else into,
-        (first.name if first else None, second.name if second else None),
-        connection,
-        outer,
+    center = low + (high - low) * share / 100
+    hinge = _hinge(said, side) if kind == "door" else None
+    swings = 0 if kind == "opening" else into
+    rooms = (first.name if first else None, second.name if second else None)
+    wish = made(
+        Wish,
+        (kind, low, high, center, width, 0.0, height, hinge, swings, rooms, connection, outer),
     )
     if other is None:
         return lines[key].put(wish)
@@ -129,24 +124,11 @@ def _own(
     own = -1 if edge.before else 1
     if entry.kind == "door":
         tall = habits.door_height if height is None else height
-        return Wish(
-            "door",
-            low,
-            high,
-            center,
-            width,
-            0.0,
-            tall,
-            "near",
-            own,
-            (edge.name, None),
-            None,
-            False,
-        )
-    tall = habits.window_height if height is None else height
-    sill = habits.window_sill
-    rooms = (edge.name, None)
-    return Wish("window", low, high, center, width, sill, tall, None, 0, rooms, None, False)
+        told: tuple[object, ...] = ("door", low, high, center, width, 0.0, tall, "near", own)
+    else:
+        tall = habits.window_height if height is None else height
+        told = ("window", low, high, center, width, habits.window_sill, tall, None, 0)
+    return made(Wish, (*told, (edge.name, None), None, False))
 
 
 def _is_there(entry: tree.Wall, edge: Edge, taken: list[Opening], low: float, high: float) -> bool:
