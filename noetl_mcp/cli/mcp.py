@@ -20,17 +20,13 @@ def floorplan() -> None:
 
     Ends when its input does. `noetl-mcp serve` offers the same over HTTP, at /mcp/floorplan.
     """
-    import gc
-    import os
+    from noetl_mcp.mcp.lean import lean
 
-    gc.disable()  # loading is a third quicker without looks for what nobody has thrown away yet
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for some reads them all
-    from noetl_mcp.mcp.floorplan import server
-    from noetl_mcp.mcp.stdio import serve
+    with lean():
+        from noetl_mcp.mcp.floorplan import server
+        from noetl_mcp.mcp.stdio import serve
 
-    made = server()
-    gc.freeze()
-    gc.enable()
+        made = server()
     serve(made)
 
 

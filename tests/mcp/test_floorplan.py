@@ -234,3 +234,26 @@ def test_a_server_that_starts_loads_nothing_that_it_does_not_need_yet() -> None:
     }
     assert loaded <= {"bim", "cli", "diagnostics", "errors", "mcp"}
     assert not parts & {"reading", "drawing", "checks", "scanner", "resolve", "svg", "png", "dxf"}
+
+
+def test_the_sdk_is_loaded_lean_and_whole_when_somebody_asks_for_the_rest() -> None:
+    asked = (
+        "import gc, sys, pydantic\n"
+        "from noetl_mcp.mcp.lean import lean\n"
+        "with lean():\n"
+        "    from noetl_mcp.mcp.floorplan import server\n"
+        "    server()\n"
+        "print('mcp.client' in sys.modules, 'mcp.server.mcpserver' in sys.modules)\n"
+        "print(pydantic.BaseModel.model_config, gc.isenabled())\n"
+        "import mcp\n"
+        "from mcp.server import MCPServer\n"
+        "print(mcp.ClientSession.__name__, MCPServer.__name__, hasattr(mcp, 'nonsense'))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == [
+        "False False",
+        "{} True",
+        "ClientSession MCPServer False",
+    ]
