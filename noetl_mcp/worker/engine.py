@@ -7,7 +7,7 @@ grows with the load and shrinks to one step when idle. Knows no task and no temp
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -39,6 +39,8 @@ class Held:
     lease: Lease
     computes: bool
     task: asyncio.Task[None] | None = None
+    is_cancelled: bool = False
+    """Whether it is stopped because its execution is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,6 @@ class Engine:
     """Called with what every flush brought, for everything that is not a lease."""
     outbox: Outbox = field(init=False)
     held: dict[Key, Held] = field(default_factory=dict)
-    halted: dict[int, int] = field(default_factory=dict)
     only: list[int] | None = None
 
     def __post_init__(self) -> None:
@@ -232,8 +233,6 @@ class Engine:
             return
         self._due = result.due
         self._alone = (self._alone or time.monotonic()) if result.alone_waits else 0.0
-        for execution_id, kind in result.halted:
-            self.halted[execution_id] = kind
         took = any(lease.before for lease in result.leases)
         leases = result.leases
         if isinstance(result, Regained):
@@ -263,7 +262,7 @@ class Engine:
             self.held[lease.key] = Held(lease, computes=False)
         else:
             self._suspects -= held.lease.crashes >= SUSPECT
-            held.lease = lease
+            held.lease, held.is_cancelled = lease, False
         self._suspects += lease.crashes >= SUSPECT
         return True
 
@@ -298,14 +297,17 @@ class Engine:
         if self._ended is not None and not self._ended.done():
             self._ended.set_exception(Broken(problem))
 
-    def tasks(self, executions: Iterable[int]) -> list[asyncio.Task[None]]:
-        """Return what runs here for executions."""
-        wanted = set(executions)
-        return [
-            held.task
-            for key, held in self.held.items()
-            if key[0] in wanted and held.task is not None
-        ]
+    def cancel(self, leases: Iterable[Lease], executions: Container[int]) -> None:
+        """Stop those of some leases that are still held here and belong to one of the executions.
+
+        Leases of a later round of an execution are none of them.
+        """
+        for lease in leases:
+            held = self.held.get(lease.key)
+            is_meant = held is not None and held.lease.lease == lease.lease
+            if held is not None and is_meant and held.task and lease.execution_id in executions:
+                held.is_cancelled = True
+                held.task.cancel()
 
 
 __all__ = ["BEATS", "SUSPECT", "Broken", "Engine", "GivenUp", "Held", "Terms"]

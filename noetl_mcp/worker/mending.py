@@ -67,8 +67,11 @@ def _released(flush: Flush, row: Settled) -> list[tuple[int, int, int]]:
 
 
 def _handed_back(row: Settled, lease: Lease) -> Settled | None:
-    """Return a step with its answer, to be settled anew; None when that was tried before."""
-    if row.state in (State.RETRYING, State.IN_DOUBT, State.CANCELLED):
+    """Return a step with its answer, to be settled anew; None when that was tried before.
+
+    An item that was called off is done again: its iterator would not hear of its end.
+    """
+    if row.state in (State.RETRYING, State.IN_DOUBT):
         return row
     if lease.lease > MOST_HANDOVERS:
         return None
@@ -82,7 +85,7 @@ def _handed_back(row: Settled, lease: Lease) -> Settled | None:
         row.lease,
         State.READY,
         LEASE_LOST,
-        lease.attempt - 1,
+        lease.attempt - (lease.before != State.PARKED),
         note=lease.note,
         answer=answer,
         lane=row.lane,

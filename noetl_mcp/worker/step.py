@@ -357,13 +357,15 @@ class Steps:
 
     def stopped(self, work: Work) -> None:
         """A running body was stopped from outside: by a cancel, or because the worker leaves."""
-        halted = self.settler.engine.halted.get(work.run.id)
+        held = self.settler.engine.held.get(work.lease.key)
+        if held is None or held.lease.lease != work.lease.lease:
+            return  # it had come to its end before it heard of it
         writes = work.armed or (work.node.writes and work.node.more.get("idempotent") is not True)
         if work.begun and writes:
             error = Fault("stopped", "it was stopped while it wrote").text(work.node, work.lease)
             note = work.lease.note
             self.settler.again(work, State.IN_DOUBT, Kind.IN_DOUBT, error=error, note=note)
-        elif halted == 3:
+        elif held.is_cancelled:
             self.settler.again(work, State.CANCELLED, Kind.CANCELLED)
         else:
             self.settler.again(work, State.READY, Kind.LEASE_LOST)

@@ -118,17 +118,20 @@ class Tending:
 
     async def _close(self) -> None:
         worker, engine = self.worker, self.worker.engine
+        # What was held before the question was asked keeps its round from being over; what came
+        # later may belong to a further one.
+        leases = [held.lease for held in engine.held.values()]
         halted = await worker.ask(lambda: worker.records().halted())
-        for number, _plan, kind, reason in halted:
-            late = reason is not None and reason.startswith('{"code":"timeout"')
-            engine.halted[number] = Halt.CANCELLED if late else kind
-            if late or kind == Halt.CANCELLED:
-                for task in engine.tasks([number]):
-                    task.cancel()
+        late = '{"code":"timeout"'
+        cancelled = {
+            number
+            for number, _plan, kind, reason in halted
+            if kind == Halt.CANCELLED or (reason or "").startswith(late)
+        }
+        engine.cancel(leases, cancelled)
         for number, plan, *_ in halted:
             said = await worker.ask(self._close_one, number, plan)
             if said in ("finally", "over"):
-                engine.halted.pop(number, None)
                 engine.wake()
             if said == "over":
                 worker.runs.pop(number, None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from noetl_mcp.queue.encode import decode
-from noetl_mcp.queue.lease import Fenced, Flush, Flushed, Lease, State, Wish
+from noetl_mcp.queue.lease import Ended, Fenced, Flush, Flushed, Lease, State, Wish
 from noetl_mcp.worker.life import give_up
 from noetl_mcp.worker.line import Line
 from tests.queue.world import InPostgres, settled, token
@@ -97,6 +97,19 @@ def test_its_neighbours_in_an_execution_are_handed_back_with_their_answers(
         (0, State.READY, '{"a":1}'),
         (1, State.FAILED, None),
     ]
+
+
+def test_an_item_that_was_called_off_is_handed_back_for_its_iterator_would_not_hear_of_its_end(
+    world: InPostgres, line: Line
+) -> None:
+    here = world.lane()
+    execution = world.start((0, here), (1, here))
+    item, bad = taken(line)
+
+    rows = [settled(item, State.CANCELLED, kind=18), settled(bad, result=NUL)]
+    sent(line, Flush(rows, ended=[Ended(execution, 7, 0, 1, 0, here, 0)]))
+
+    assert states(world, execution) == [(0, State.READY, None), (1, State.FAILED, None)]
 
 
 def test_what_is_not_held_any_more_is_left_out(world: InPostgres, line: Line) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from noetl_mcp.broker.desk import Desk
+from noetl_mcp.broker.operate import cancel
 from noetl_mcp.broker.retry import retry
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.queue.lease import Status
@@ -126,6 +127,53 @@ def test_a_retry_does_what_was_called_off_again(
 
     assert work_off(shop, number) == "completed"
     assert states(shop, number) == {"done": 4}
+
+
+class Stubborn:
+    """Waits to be stopped, and does not stop before it may."""
+
+    def __init__(self) -> None:
+        self.may_stop = asyncio.Event()
+        self.is_patient = True
+
+    async def __call__(self, call: Call) -> Json:
+        try:
+            while self.is_patient:
+                await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            await self.may_stop.wait()
+            raise
+        return None
+
+
+def test_a_worker_that_saw_a_round_cancelled_stops_nothing_of_the_next_one_for_ever(
+    shop: Shop,
+    desk: Desk,  # noqa: F811  # a fixture
+) -> None:
+    """Another one closed it, so nobody told this one that the halt was over."""
+    stubborn = Stubborn()
+    shop.echo.answer = stubborn
+    number = shop.start("workflow:\n  - {step: start, type: echo}\n")
+
+    async def do() -> None:
+        async with shop.worker(waiting=0) as idle:
+            idle.engine.ticked = lambda flushed, flush: None
+            async with shop.worker():
+                await shop.until(lambda: len(shop.echo.calls) == 1)
+                cancel(desk, number, by=ANN)
+                await idle.tending._close()
+                stubborn.may_stop.set()
+                await shop.until(lambda: shop.status(number) == Status.CANCELLED)
+            retry(desk, number, by=ANN)
+            idle.engine.outbox.slots.waiting = 4
+            idle.engine.wake()
+            await shop.until(lambda: len(shop.echo.calls) == 2)
+
+    asyncio.run(do())
+
+    assert shop.state(number, "start") == "ready"
+    stubborn.is_patient = False
+    assert work_off(shop, number) == "completed"
 
 
 def test_a_word_about_a_window_that_is_open_does_no_harm(shop: Shop) -> None:
