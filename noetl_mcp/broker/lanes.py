@@ -81,8 +81,7 @@ def _limits(
     found: dict[str, int] = {}
     for one in said if isinstance(said, list) else [said]:
         name, most = (one, None) if isinstance(one, str) else (one["name"], one.get("max"))
-        most = most if isinstance(most, int) else declared.get(name, 1)
-        found[str(name)] = most if isinstance(most, int) else 1
+        found[name] = declared.get(name, 1) if most is None else most
     names = tuple(sorted(found))
     return names, tuple(found[name] for name in names)
 

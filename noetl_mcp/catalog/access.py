@@ -15,6 +15,9 @@ from noetl_mcp.database import Connection, TupleRow, statements
 SQL = statements(__file__, "access.sql")
 ROLES = ("viewer", "operator", "admin")
 """A viewer looks, an operator starts and decides, an admin keeps keys."""
+LOCAL, SOMEBODY = "local", "somebody"
+"""Who asks without a token: from this machine, or with a callback's own."""
+RESERVED = frozenset({LOCAL, SOMEBODY})
 PREFIX = "noetl_"
 LONGEST = timedelta(days=36_525)
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,99}")
@@ -52,6 +55,8 @@ class Tokens:
         """Return a new token, which is not to be had again."""
         if not _NAME.fullmatch(name):
             raise WrongToken("a name is letters, digits and . _ - @, at most 100 of them")
+        if name in RESERVED:
+            raise WrongToken(f"'{name}' is the name of those who ask without a token")
         if role not in ROLES:
             raise WrongToken(f"a role is one of {', '.join(ROLES)}")
         if lasts is not None and lasts <= timedelta():
@@ -97,4 +102,16 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-__all__ = ["LONGEST", "PREFIX", "ROLES", "Holder", "Listed", "Tokens", "WrongToken", "may"]
+__all__ = [
+    "LOCAL",
+    "LONGEST",
+    "PREFIX",
+    "RESERVED",
+    "ROLES",
+    "SOMEBODY",
+    "Holder",
+    "Listed",
+    "Tokens",
+    "WrongToken",
+    "may",
+]

@@ -59,12 +59,12 @@ def _judge_limits(draft: Draft, report: Report) -> None:
         for index, limit in enumerate(placed.value if placed is not None else ()):
             name = str(limit["name"])
             used.add(name)
-            if placed is None or "max" in limit or name in numbers or is_template(name):
+            if placed is None or "max" in limit or name in numbers:
                 continue
             near = report.near(name, numbers)
             report.say(effects.LIMIT_WITHOUT_NUMBER, placed.down(index), suggestion=near, name=name)
     for name in numbers:
-        if name not in used and not any(is_template(one) for one in used):
+        if name not in used:
             report.say(effects.UNUSED_LIMIT, ("limits", name), at_key=True, name=name)
 
 

@@ -12,7 +12,6 @@ from noetl_mcp.playbook.values import (
     Model,
     Number,
     OrTemplate,
-    Text,
     Value,
 )
 
@@ -20,6 +19,9 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\n\r\t]+$
 Pool = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 NoneOrMore = Annotated[Annotated[int, Field(ge=0)], OrTemplate()]
 AtLeastOne = Annotated[Annotated[int, Field(ge=1)], OrTemplate()]
+LimitName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^{}\n\r\t]+$")]
+LimitNumber = Annotated[int, Field(ge=1)]
+"""How a step queues is known before anything is rendered, so neither is a template."""
 
 
 class Retry(Model):
@@ -64,8 +66,8 @@ class Assertion(Model):
 class Limit(Model):
     """At most so many steps at once, in the whole fleet, under this name."""
 
-    name: Text = Field(description="What is limited.")
-    max: AtLeastOne | None = Field(None, description="How many at once.")
+    name: LimitName = Field(description="What is limited.")
+    max: LimitNumber | None = Field(None, description="How many at once.")
 
 
 class Cache(Model):

@@ -9,6 +9,8 @@ from noetl_mcp.playbook.care import (
     AtLeastOne,
     Cache,
     Limit,
+    LimitName,
+    LimitNumber,
     Name,
     NoneOrMore,
     Pool,
@@ -157,7 +159,7 @@ class Playbook(Model):
     finally_: list[Step] = Field(
         default_factory=list, alias="finally", description="Steps that always run at the end."
     )
-    limits: dict[str, AtLeastOne] = Field(
+    limits: dict[LimitName, LimitNumber] = Field(
         default_factory=dict, description="How many at once, by name."
     )
     timeout: Duration | None = Field(None, description="How long an execution may take.")

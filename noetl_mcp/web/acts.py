@@ -9,7 +9,7 @@ from noetl_mcp.broker import answers, dead_letters, operate
 from noetl_mcp.broker.rerun import rerun as start_again
 from noetl_mcp.broker.resolve import resolve as settle
 from noetl_mcp.broker.retry import retry as try_again
-from noetl_mcp.catalog.access import ROLES
+from noetl_mcp.catalog.access import RESERVED, ROLES
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.talk import MOST_NAME, Door, Talk, needed, sets_of, whole, word, yes
@@ -121,10 +121,12 @@ async def approve(talk: Talk) -> Response:
     approved = body.get("approved", True)
     if not isinstance(approved, bool):
         raise Fault(400, "wrong-value", "'approved' must be true or false, in JSON")
-    # Whoever sits at the machine may answer for all; a token answers for its name and its role.
+    # Whoever sits at the machine may answer for all; a token answers for its name and its role, and
+    # one that is named like another role does not answer for that.
     caller = talk.caller
     roles = ROLES[: ROLES.index(caller.role) + 1]
-    may = None if caller.who == "local" else {caller.who, *roles}
+    names = {caller.who} - RESERVED - set(ROLES)
+    may = None if caller.is_local else {*names, *roles}
 
     def work(at: Station) -> None:
         answers.approve(

@@ -100,7 +100,9 @@ async def _not_so(request: Request, problem: Exception) -> Response:
 
 
 async def _broken(request: Request, problem: Exception) -> Response:
-    return refused(Fault(500, "broken", "something went wrong here; the server's log says more"))
+    answer = refused(Fault(500, "broken", "something went wrong here; the server's log says more"))
+    answer.headers["Connection"] = "close"  # the server resets it, so nothing is to be sent on it
+    return answer
 
 
 __all__ = ["DOORS", "FLOORPLAN", "application"]

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from noetl_mcp.catalog.access import Holder
+from noetl_mcp.catalog.access import LOCAL, ROLES, SOMEBODY, Holder
 from noetl_mcp.web.faults import Fault, refused
 from noetl_mcp.wire.addresses import is_local
 
@@ -33,6 +33,15 @@ class Caller(NamedTuple):
 
     who: str
     role: str
+    token: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether he sits at this machine; a token may bear any name."""
+        return self.token is None and self.role == ROLES[-1]
+
+    def __repr__(self) -> str:
+        return f"Caller({self.who!r}, {self.role!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +123,14 @@ class Guard:
             holder = await self.known(token.strip())
             if holder is None:
                 raise Fault(401, "unknown-token", "the token is not known, or holds no longer")
-            return Caller(holder.name, holder.role)
+            return Caller(holder.name, holder.role, token.strip())
         if scope["path"] == HEALTH or str(scope["path"]).startswith(CALLBACKS):
-            return Caller("somebody", "viewer")
+            return Caller(SOMEBODY, ROLES[0])
         if self.policy.tokens:
             raise Fault(
                 401, "no-token", "send a token: Authorization: Bearer … ('noetl-mcp token create')"
             )
-        return Caller("local", "admin")
+        return Caller(LOCAL, ROLES[-1])
 
 
 def _demand_plain(scope: Scope, headers: Headers) -> None:

@@ -1,6 +1,7 @@
 """The events of an execution: a list, or one after another as they come. Writes nothing."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from heapq import merge
 from itertools import islice
@@ -22,6 +23,8 @@ from noetl_mcp.web.talk import Talk, whole
 PAGE = 1_000
 _PAUSE = 0.25
 _SIGN_OF_LIFE = 15.0
+_TRUST = 2.0
+"""After so many seconds a token is looked at again."""
 STREAM = "text/event-stream"
 
 
@@ -100,9 +103,14 @@ def _names(at: Station, number: int, step: str) -> tuple[str, ...]:
 
 async def _stream(talk: Talk, following: _Kept) -> AsyncIterator[bytes]:
     """Yield events until the execution is over, with a sign of life in between."""
-    silent = 0.0
+    silent, asked = 0.0, time.monotonic()
     while True:
         try:
+            if time.monotonic() - asked >= _TRUST:
+                asked = time.monotonic()
+                if not await talk.holds():
+                    yield b"event: revoked\ndata: {}\n\n"
+                    return
             found = await talk.desks.ask(following.more, reads=True)
         except (Error, NotReachable):
             yield b"event: away\ndata: {}\n\n"

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from noetl_mcp.broker.desk import By
 from noetl_mcp.broker.givable import wrong_set
-from noetl_mcp.catalog.access import may
+from noetl_mcp.catalog.access import Tokens, may
 from noetl_mcp.database import Error
 from noetl_mcp.diagnostics import closest
 from noetl_mcp.web.desks import Desks, Station
@@ -46,6 +46,15 @@ class Talk:
     def number(self) -> int:
         """The execution that the path names."""
         return whole(self.request.path_params["number"], "the number of an execution")
+
+    async def holds(self) -> bool:
+        """Whether he who asks may still ask: a token may be revoked, or its time be over."""
+        token = self.caller.token
+        if token is None:
+            return True
+        return await self.desks.ask(
+            lambda at: Tokens(at.connection).known(token) is not None, reads=True
+        )
 
     async def ask(self, doing: Callable[[Station], T]) -> T:
         """Do something at a desk; what only reads may be done twice."""

@@ -92,6 +92,7 @@ OTHERS = (
     "{{ {'" + "ab" * 300000 + "': 1}['" + "ba" * 300000 + "'] }}",
     "{{ rows | batch(99999, rows) }}",
     "{% for i in range(999) %}{% set x = ('x' * 260000) | wordwrap(1) %}{% endfor %}",
+    "{% for i in range(999) %}{% set x = (' ' * 260000) | wordwrap(1) %}{% endfor %}",
     "{% for i in range(999) %}{% set x = ('a.' * 130000) | urlize %}{% endfor %}",
     "{{ ('[' ~ '[],' * 5000000 ~ '1]') | fromjson | length }}",
     "{{ [" + "a | e, " * 100000 + "] }}",

@@ -44,3 +44,44 @@ def test_the_door_for_callbacks_opens_no_approval(site: Site) -> None:
 
     assert "nothing waits" in refused["error"]["message"]
     assert site.get(f"/api/executions/{number}")["attention"]
+
+
+@pytest.mark.parametrize("name", ["local", "somebody"])
+def test_no_token_bears_the_name_of_those_who_ask_without_one(site: Site, name: str) -> None:
+    refused = site.post("/api/tokens", {"name": name, "role": "operator"}, status=422)
+
+    assert f"'{name}'" in refused["error"]["message"]
+
+
+def test_a_token_that_is_named_like_a_role_does_not_answer_for_it(site: Site) -> None:
+    number = site.start(ASKING_LEADS.replace("lead", "admin"))
+    site.work()
+    headers = {"Authorization": f"Bearer {site.token('admin', 'operator')}"}
+
+    answer = site.client.post(
+        f"/api/executions/{number}/approve", json={"step": "ask"}, headers=headers
+    )
+
+    assert answer.status_code == 409
+    assert "may be answered by admin" in answer.json()["error"]["message"]
+    assert site.get(f"/api/executions/{number}")["attention"]
+
+
+def test_who_follows_is_cut_off_when_his_token_holds_no_longer(site: Site) -> None:
+    number = site.start(ASKING)
+    site.work()
+    headers = {
+        "Authorization": f"Bearer {site.token('tmp', 'viewer')}",
+        "Accept": "text/event-stream",
+    }
+
+    with site.client.stream(
+        "GET", f"/api/executions/{number}/events", headers=headers, timeout=20
+    ) as followed:
+        lines = followed.iter_lines()
+        assert next(lines).startswith("id: ")
+        site.client.delete("/api/tokens/tmp")
+        rest = list(lines)
+
+    assert "event: revoked" in rest
+    assert "event: end" not in rest

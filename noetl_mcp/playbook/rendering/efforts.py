@@ -3,6 +3,7 @@
 Calls no filter.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -36,6 +37,7 @@ _SHIFTS: Mapping[str, int] = {  # how many characters a step is good for, as a p
 }
 _USUAL_SHIFT = 7
 _LONGEST_PATH = 200
+_RUNS = re.compile(r"\s+|\S+")
 
 
 def effort_of(name: str, value: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> int:
@@ -59,10 +61,10 @@ def effort_of(name: str, value: Any, given: tuple[Any, ...], named: Mapping[str,
 
 
 def _wrapping(value: str, width: Any = 79, *given: Any, **named: Any) -> int:
-    """Count the steps of wrapping lines: long words are cut again and again."""
+    """Count the steps of wrapping lines: long words, and long gaps, are cut again and again."""
     if len(value) > HEAVY_LIMIT or not isinstance(width, int) or width < 1:
         return 0
-    longest = max(map(len, value.split()), default=0)
+    longest = max((run.end() - run.start() for run in _RUNS.finditer(value)), default=0)
     return 12 * (breaks_in(value) + value.count("-")) + (longest * longest // width >> 13)
 
 
