@@ -39,6 +39,8 @@ class Held:
     lease: Lease
     computes: bool
     task: asyncio.Task[None] | None = None
+    is_writing: Callable[[], bool] = lambda: False
+    """Whether a write is under way, which is better let come to its end."""
     is_cancelled: bool = False
     """Whether it is stopped because its execution is cancelled."""
 
@@ -131,11 +133,18 @@ class Engine:
         self._stopping = True
         self.soon()
 
-    def begun(self, lease: Lease, task: asyncio.Task[None] | None, *, computes: bool) -> None:
+    def begun(
+        self,
+        lease: Lease,
+        task: asyncio.Task[None] | None,
+        *,
+        computes: bool,
+        is_writing: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Note that a step is at work here."""
         held = self.held.get(lease.key)
         if held is not None:
-            held.task = task
+            held.task, held.is_writing = task, is_writing
             if computes and not held.computes:
                 held.computes = True
                 self.outbox.held -= 1
@@ -300,12 +309,14 @@ class Engine:
     def cancel(self, leases: Iterable[Lease], executions: Container[int]) -> None:
         """Stop those of some leases that are still held here and belong to one of the executions.
 
-        Leases of a later round of an execution are none of them.
+        Leases of a later round of an execution are none of them. A write that is under way comes to
+        its end: stopped, it would be in doubt.
         """
         for lease in leases:
             held = self.held.get(lease.key)
-            is_meant = held is not None and held.lease.lease == lease.lease
-            if held is not None and is_meant and held.task and lease.execution_id in executions:
+            if lease.execution_id not in executions or held is None or held.task is None:
+                continue
+            if held.lease.lease == lease.lease and not held.is_writing():
                 held.is_cancelled = True
                 held.task.cancel()
 

@@ -77,6 +77,12 @@ class Work:
         return self.lease.item
 
     @property
+    def is_writing(self) -> bool:
+        """Whether a write may have been sent that has no answer yet."""
+        writes = self.armed or (self.node.writes and self.node.more.get("idempotent") is not True)
+        return self.begun and writes
+
+    @property
     def lane(self) -> int:
         """Where it waits when it is ready again."""
         return self.run.lanes[self.node.idx]

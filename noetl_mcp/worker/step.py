@@ -360,8 +360,7 @@ class Steps:
         held = self.settler.engine.held.get(work.lease.key)
         if held is None or held.lease.lease != work.lease.lease:
             return  # it had come to its end before it heard of it
-        writes = work.armed or (work.node.writes and work.node.more.get("idempotent") is not True)
-        if work.begun and writes:
+        if work.is_writing:
             error = Fault("stopped", "it was stopped while it wrote").text(work.node, work.lease)
             note = work.lease.note
             self.settler.again(work, State.IN_DOUBT, Kind.IN_DOUBT, error=error, note=note)

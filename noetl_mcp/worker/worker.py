@@ -226,7 +226,7 @@ class Worker:
         if self.steps.at_once(work):
             return
         task = asyncio.get_running_loop().create_task(self._carry(work))
-        self.engine.begun(lease, task, computes=node.computes)
+        self.engine.begun(lease, task, computes=node.computes, is_writing=lambda: work.is_writing)
         task.add_done_callback(lambda done: self._carried(work, done))
 
     def _carried(self, work: Work, task: asyncio.Task[None]) -> None:

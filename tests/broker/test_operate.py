@@ -7,7 +7,9 @@ import pytest
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.operate import cancel, pause, resume
 from noetl_mcp.broker.refusals import NotAllowed, Unknown
+from noetl_mcp.playbook.node import Json
 from noetl_mcp.queue.lease import Status
+from noetl_mcp.tasks.calls import Call
 from tests.broker.desks import ANN, events, work, work_off
 from tests.worker.shop import Shop
 
@@ -100,6 +102,35 @@ def test_a_cancel_waits_for_a_doubt_and_says_so(shop: Shop, desk: Desk) -> None:
 
     assert not found.is_over
     assert found.waits_for == ("'w' is in doubt: resolve it",)
+
+
+@pytest.mark.parametrize(("task", "ends"), [("change", "done"), ("echo", "cancelled")])
+def test_a_cancel_stops_what_reads_and_lets_a_write_come_to_its_end(
+    shop: Shop, desk: Desk, task: str, ends: str
+) -> None:
+    release = asyncio.Event()
+
+    async def slow(call: Call) -> Json:
+        await release.wait()
+        return {"done": 1}
+
+    shop.change.answer = shop.echo.answer = slow
+    body = f"{{step: start, type: {task}, confirm: true, data: {{x: 1}}, next: [after]}}"
+    number = shop.start(f"workflow:\n  - {body}\n  - {{step: after, type: echo}}\n")
+
+    async def do() -> None:
+        async with shop.worker() as worker:
+            await shop.until(lambda: len(shop.change.calls) + len(shop.echo.calls) == 1)
+            cancel(desk, number, by=ANN)
+            await worker.tending._close()
+            release.set()
+            await shop.until(lambda: shop.status(number) != Status.RUNNING)
+
+    asyncio.run(do())
+
+    assert shop.status(number) == Status.CANCELLED
+    assert shop.state(number, "start") == ends
+    assert len(shop.change.calls) + len(shop.echo.calls) == 1
 
 
 def test_a_cancel_reaches_children_first(shop: Shop, desk: Desk) -> None:

@@ -136,6 +136,21 @@ def test_items_are_asked_one_by_one(shop: Shop, desk: Desk) -> None:
         approve(desk, number, "each.item", by=ANN)
 
 
+def test_an_item_that_an_iterator_does_not_have_takes_no_answer(shop: Shop, desk: Desk) -> None:
+    number = shop.start(
+        "workflow:\n  - {step: start, type: iterator, collection: [1, 2], element: x, mode: async,"
+        " task: {type: callback}, next: [end]}\n  - {step: end}\n"
+    )
+    work(shop, lambda: list(shop.done(number).steps.values()).count("parked") == 3)
+
+    with pytest.raises(NotAllowed, match=r"there is no 'start\[2\]': 'start' has 2 items"):
+        answer(desk, (number, "start[2]"), 7, by=ANN)
+
+    for step in ("start[0]", "start[1]"):
+        answer(desk, (number, step), 7, by=ANN)
+    assert work_off(shop, number) == "completed"
+
+
 # Callbacks
 
 
