@@ -85,7 +85,7 @@ class Starting:
         self._programs: dict[int, Program] = {} if programs is None else programs
 
     def submit(self, loaded: Loaded) -> Kept:
-        """Keep a playbook; raise catalog.Broken when it does not compile."""
+        """Keep a playbook; raise compile.Broken when it does not compile."""
         return self.catalog.submit(loaded)
 
     def find(self, path: str, version: int | None = None) -> Kept:

@@ -10,27 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from noetl_mcp.compiler.compile import compile_playbook
+from noetl_mcp.compiler.compile import Broken, plan_of
 from noetl_mcp.compiler.plan import FORMAT, Plan
 from noetl_mcp.database import Connection, TupleRow, statements
-from noetl_mcp.diagnostics import Report
 from noetl_mcp.playbook.load import Loaded
 from noetl_mcp.tasks.contract import TaskSpec
 
 SQL = statements(__file__, "catalog.sql")
-
-
-class Broken(Exception):
-    """A playbook does not compile; `report` says why."""
-
-    def __init__(self, loaded: Loaded) -> None:
-        super().__init__(f"{loaded.source.file} does not compile")
-        self.loaded = loaded
-
-    @property
-    def report(self) -> Report:
-        """Everything that is wrong with it."""
-        return self.loaded.report
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +54,8 @@ class Catalog:
 
     def submit(self, loaded: Loaded) -> Kept:
         """Keep a playbook; raise Broken when it does not compile."""
-        plan = compile_playbook(loaded, self.tasks)
-        if plan is None or loaded.playbook is None:
+        plan = plan_of(loaded, self.tasks)
+        if loaded.playbook is None:
             raise Broken(loaded)
         text = loaded.source.text
         content_digest = hashlib.sha256(text.encode()).hexdigest()
@@ -127,4 +113,4 @@ class Catalog:
         self.connection.execute(SQL[name].encode(), values)
 
 
-__all__ = ["Broken", "Catalog", "Entry", "Kept"]
+__all__ = ["Catalog", "Entry", "Kept"]

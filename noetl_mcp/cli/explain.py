@@ -4,17 +4,17 @@ from pathlib import Path
 
 import click
 
-from noetl_mcp.cli.reading import plan_of
-from noetl_mcp.compiler.explain import explain
+from noetl_mcp.cli.reading import load_argument, or_what_is_wrong
 from noetl_mcp.diagnostics import closest
-from noetl_mcp.rules.catalogue import BY_CODE, BY_NAME, page_of
+from noetl_mcp.language import explained
+from noetl_mcp.rules.catalogue import BY_NAME, page_of, rule_called
 
 
 @click.command("explain")
 @click.argument("what")
 def command(what: str) -> None:
     """Say what the playbook in a file will do, or what a rule (by name or code) means."""
-    rule = BY_NAME.get(what) or BY_CODE.get(what.upper())
+    rule = rule_called(what)
     if rule is not None and not Path(what).is_file():
         click.echo(page_of(rule), nl=False)
         return
@@ -23,4 +23,6 @@ def command(what: str) -> None:
         near = closest(what, BY_NAME)
         more = f" Did you mean '{near}'?" if near else " 'noetl-mcp rules' lists the rules."
         raise click.UsageError(f"'{what}' is neither a file nor a rule.{more}")
-    click.echo(explain(plan_of(what)), nl=False)
+    with or_what_is_wrong():
+        text = explained(load_argument(what))
+    click.echo(text, nl=False)

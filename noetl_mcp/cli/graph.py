@@ -2,17 +2,12 @@
 
 import shutil
 import sys
-from typing import Literal
 
 import click
 
 from noetl_mcp.cli.files import write_out
-from noetl_mcp.cli.reading import plan_of
-from noetl_mcp.compiler.picture.drawing import Picture
-from noetl_mcp.compiler.pictured import picture_of
-
-Form = Literal["mermaid", "text", "svg", "png"]
-FORMS: tuple[Form, ...] = ("mermaid", "text", "svg", "png")
+from noetl_mcp.cli.reading import load_argument, or_what_is_wrong
+from noetl_mcp.language import FORMS, WIDTH, Form, drawn
 
 
 @click.command("graph")
@@ -25,8 +20,10 @@ def command(file: str, form: Form | None, output: str | None, ascii_only: bool) 
     chosen = form or _by_ending(output)
     if chosen == "png" and output is None and sys.stdout.isatty():
         raise click.UsageError("A PNG is not for a terminal; write it with -o FILE.")
-    picture = picture_of(plan_of(file))
-    write_out(_drawn(picture, chosen, ascii_only), output)
+    width = shutil.get_terminal_size((WIDTH, 24)).columns
+    with or_what_is_wrong():
+        picture = drawn(load_argument(file), chosen, width=width, ascii_only=ascii_only)
+    write_out(picture, output)
 
 
 def _by_ending(output: str | None) -> Form:
@@ -44,23 +41,3 @@ def _by_ending(output: str | None) -> Form:
         endings = ", ".join(f".{one}" for one in known)
         raise click.UsageError(f"What is '{output}'? Name a --format, or end it in {endings}.")
     return known[ending]
-
-
-def _drawn(picture: Picture, form: Form, ascii_only: bool) -> bytes:
-    if form == "mermaid":
-        from noetl_mcp.compiler.picture.mermaid import mermaid_of
-
-        return mermaid_of(picture).encode()
-    if form == "text":
-        from noetl_mcp.compiler.picture.text_graph import text_of
-
-        width = shutil.get_terminal_size((100, 24)).columns
-        text = text_of(picture, width=width, ascii_only=ascii_only)
-        return text.rstrip("\n").encode() + b"\n"
-    if form == "svg":
-        from noetl_mcp.compiler.picture.svg import svg_of
-
-        return svg_of(picture).encode()
-    from noetl_mcp.compiler.picture.png import png_of
-
-    return png_of(picture)

@@ -1,23 +1,20 @@
-"""Load and compile what a command was given: a path, or `-` for standard input."""
+"""Load what a command was given: a path, or `-` for standard input."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from noetl_mcp.cli.files import demand_file
 from noetl_mcp.cli.printing import print_report
-from noetl_mcp.compiler.compile import compile_playbook, run_passes
 from noetl_mcp.diagnostics import Place, Report
 from noetl_mcp.errors import NotReadable
+from noetl_mcp.language import Broken, checked
 from noetl_mcp.playbook.load import Loaded, load_bytes, load_file
 from noetl_mcp.playbook.source import MOST_BYTES, Source
 from noetl_mcp.rules import reading
-from noetl_mcp.tasks.registry import known_tasks
-
-if TYPE_CHECKING:
-    from noetl_mcp.compiler.plan import Plan
 
 
 def load_argument(argument: str) -> Loaded:
@@ -37,15 +34,17 @@ def check_argument(argument: str) -> Loaded:
         report = Report(source)
         report.say(reading.CANNOT_READ, Place(), problem=error)
         return Loaded(source, report, None)
-    run_passes(loaded, known_tasks())
-    return loaded
+    return checked(loaded)
 
 
-def plan_of(argument: str) -> "Plan":
-    """Return the plan of a playbook; when there is none, tell why and leave with 1."""
-    loaded = load_argument(argument)
-    plan = compile_playbook(loaded, known_tasks())
-    if plan is None:
-        print_report(loaded, err=True)
-        raise click.exceptions.Exit(1)
-    return plan
+@contextmanager
+def or_what_is_wrong() -> Iterator[None]:
+    """When a playbook does not compile, tell why and leave with 1."""
+    try:
+        yield
+    except Broken as broken:
+        print_report(broken.loaded, err=True)
+        raise click.exceptions.Exit(1) from None
+
+
+__all__ = ["check_argument", "load_argument", "or_what_is_wrong"]

@@ -3,7 +3,7 @@
 import click
 import orjson
 
-from noetl_mcp.rules.catalogue import CATALOGUE
+from noetl_mcp.rules.catalogue import CATALOGUE, row_of
 
 
 @click.command("rules")
@@ -11,8 +11,7 @@ from noetl_mcp.rules.catalogue import CATALOGUE
 def command(as_json: bool) -> None:
     """List everything that can be wrong; 'explain RULE' tells more."""
     if as_json:
-        keys = ("code", "name", "severity", "message", "help")
-        rows = [{key: getattr(rule, key) for key in keys} for rule in CATALOGUE]
+        rows = [row_of(rule) for rule in CATALOGUE]
         click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         return
     width = max(len(rule.name) for rule in CATALOGUE)

@@ -39,9 +39,9 @@ def submit(files: Iterable[str], *, as_json: bool) -> None:
 
 def _keep(catalog: "Catalog", file: str, as_json: bool) -> dict[str, Any]:
     """Keep one playbook; return what came of it."""
-    from noetl_mcp.catalog.catalog import Broken
     from noetl_mcp.cli.printing import print_report
     from noetl_mcp.cli.reading import load_argument
+    from noetl_mcp.compiler.compile import Broken
 
     loaded = load_argument(file)
     try:

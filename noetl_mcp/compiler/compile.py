@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
 Pass = Callable[[Draft, Report], Draft]
 
+
+class Broken(Exception):
+    """A playbook does not compile; `report` says why."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        super().__init__(f"{loaded.source.file} does not compile")
+        self.loaded = loaded
+
+    @property
+    def report(self) -> Report:
+        """Everything that is wrong with it."""
+        return self.loaded.report
+
+
 PASSES: tuple[Pass, ...] = (
     resolve,
     check_workload,
@@ -58,3 +72,14 @@ def compile_playbook(loaded: Loaded, tasks: Mapping[str, TaskSpec]) -> "Plan | N
 
     with steady():
         return freeze(draft)
+
+
+def plan_of(loaded: Loaded, tasks: Mapping[str, TaskSpec]) -> "Plan":
+    """Return the plan; raise Broken when anything is wrong."""
+    plan = compile_playbook(loaded, tasks)
+    if plan is None:
+        raise Broken(loaded)
+    return plan
+
+
+__all__ = ["PASSES", "Broken", "Pass", "compile_playbook", "plan_of", "run_passes"]

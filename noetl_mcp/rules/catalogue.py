@@ -18,6 +18,22 @@ BY_NAME: Mapping[str, Rule] = {rule.name: rule for rule in CATALOGUE}
 BY_CODE: Mapping[str, Rule] = {rule.code: rule for rule in CATALOGUE}
 
 
+def rule_called(what: str) -> Rule | None:
+    """Return the rule of this name or code."""
+    return BY_NAME.get(what) or BY_CODE.get(what.upper())
+
+
+def row_of(rule: Rule) -> dict[str, str]:
+    """Return what the lists of rules tell of one."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "message": rule.message,
+        "help": rule.help,
+    }
+
+
 def page_of(rule: Rule) -> str:
     """Return what is written about a rule: why it is there, a bad and a good example."""
     page = files("noetl_mcp.rules").joinpath("pages").joinpath(f"{rule.name}.md")

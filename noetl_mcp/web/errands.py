@@ -15,8 +15,7 @@ from starlette.responses import Response
 
 from noetl_mcp import rehearsing
 from noetl_mcp.assembly import Home
-from noetl_mcp.catalog.catalog import Broken
-from noetl_mcp.compiler.compile import compile_playbook
+from noetl_mcp.compiler.compile import Broken, compile_playbook
 from noetl_mcp.database import Error, NotReachable, is_lost
 from noetl_mcp.playbook.load import load
 from noetl_mcp.settings import Settings

@@ -9,10 +9,10 @@ from starlette.responses import Response
 from noetl_mcp.broker import starts
 from noetl_mcp.broker.refusals import NotAllowed, Unknown
 from noetl_mcp.catalog.access import WrongToken
-from noetl_mcp.catalog.catalog import Broken
 from noetl_mcp.catalog.credentials import WrongCredential
 from noetl_mcp.catalog.keys import BadKey
 from noetl_mcp.compiler import payload
+from noetl_mcp.compiler.compile import Broken
 from noetl_mcp.database import DataError, Error, NotReachable
 from noetl_mcp.errors import NotReadable
 from noetl_mcp.queue.encode import NotJson
