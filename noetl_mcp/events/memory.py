@@ -1,6 +1,6 @@
-"""Bound how much this process may grow while a question is answered.
+"""Bound how much this process may grow while it does one thing.
 
-DuckDB itself does not count all that it takes. Only for a process that does nothing else.
+A library may take more than it counts, as DuckDB does. Only for a process that does nothing else.
 """
 
 from collections.abc import Iterator

@@ -14,7 +14,7 @@ from noetl_mcp.assembly import Home
 from noetl_mcp.catalog.access import Holder, Tokens
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.mcp.over_http import Mounted
-from noetl_mcp.web import acts, catalogue, executions, keys, trying, watching
+from noetl_mcp.web import acts, catalogue, executions, keys, reading, trying, watching
 from noetl_mcp.web.desks import Desks
 from noetl_mcp.web.faults import Fault, refused
 from noetl_mcp.web.guard import Guard, Policy
@@ -30,6 +30,7 @@ DOORS: tuple[Door, ...] = (
     *executions.DOORS,
     *acts.DOORS,
     *catalogue.DOORS,
+    *reading.DOORS,
     *keys.DOORS,
     *watching.DOORS,
 )

@@ -7,10 +7,8 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from noetl_mcp.catalog.catalog import Catalog, Entry, Kept
-from noetl_mcp.compiler.compile import run_passes
 from noetl_mcp.diagnostics import closest
 from noetl_mcp.playbook.load import load
-from noetl_mcp.tasks.registry import known_tasks
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.talk import MOST_BODY, Door, Talk, needed, version_of
@@ -32,10 +30,10 @@ async def look(talk: Talk) -> Response:
 
     def read(at: Station) -> dict[str, Any]:
         catalog = at.starting.catalog
-        found = _found(catalog, path, version)
+        found = entry_of(catalog, path, version)
         shown = _shown(found)
         if against is not None:
-            shown["diff"] = _difference(_found(catalog, path, against), found)
+            shown["diff"] = _difference(entry_of(catalog, path, against), found)
             return shown
         shown["content"] = found.content
         shown["versions"] = [row[0] for row in catalog.versions(path)]
@@ -59,21 +57,8 @@ async def submit(talk: Talk) -> Response:
     return told({**shown, "is_new": kept.is_new}, 201 if kept.is_new else 200, Location=where)
 
 
-async def validate(talk: Talk) -> Response:
-    """Say everything that is wrong with a playbook; keep nothing."""
-    body = await talk.body("content")
-    content = needed(body.get("content"), "content", most=MOST_BODY)
-
-    def check(at: Station) -> list[dict[str, Any]]:
-        loaded = load(content, "<content>")
-        run_passes(loaded, known_tasks())
-        return [one.as_json() for one in loaded.report]
-
-    found = await talk.ask(check)
-    return told({"valid": all(one["severity"] != "error" for one in found), "diagnostics": found})
-
-
-def _found(catalog: Catalog, path: str, version: int | None) -> Entry:
+def entry_of(catalog: Catalog, path: str, version: int | None) -> Entry:
+    """Return a version of a playbook; say which there are when it is not there."""
     found = catalog.find(path, version)
     if found is not None:
         return found
@@ -106,8 +91,7 @@ def _difference(old: Entry, new: Entry) -> str:
 DOORS = (
     Door("GET", "/api/catalog", "viewer", list_all, "List the playbooks."),
     Door("POST", "/api/catalog", "operator", submit, "Submit a playbook."),
-    Door("POST", "/api/validate", "viewer", validate, "Say what is wrong with a playbook."),
     Door("GET", "/api/catalog/{path:path}", "viewer", look, "Show a playbook."),
 )
 
-__all__ = ["DOORS"]
+__all__ = ["DOORS", "entry_of"]

@@ -22,7 +22,7 @@ from noetl_mcp.starting import (
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.stream import events
-from noetl_mcp.web.talk import MOST_BATCH, Door, Talk, needed, sets_of, version_of, whole, word, yes
+from noetl_mcp.web.talk import MOST_BATCH, Door, Talk, sets_of, which_of, whole, word, yes
 
 MOST_AT_ONCE = 100_000
 _ORDER = ("payload", "key", "priority", "labels", "on_end", "set")
@@ -162,12 +162,10 @@ def order_of(body: Mapping[str, Any]) -> Order:
 
 
 def _playbook(starting: Starting, body: Mapping[str, Any]) -> Kept:
-    content = word(body.get("content"), "content")
-    if content is not None:
-        if body.get("path") is not None or body.get("version") is not None:
-            raise Fault(400, "wrong-value", "'content' says which playbook; leave 'path' out")
-        return starting.submit(load(content, "<content>"))
-    return starting.find(needed(body.get("path"), "path"), version_of(body.get("version")))
+    which = which_of(body)
+    if which.content is not None:
+        return starting.submit(load(which.content, which.name))
+    return starting.find(which.path or "", which.version)
 
 
 def _audited(talk: Talk, desk: Desk, action: str, body: Mapping[str, Any]) -> Any:

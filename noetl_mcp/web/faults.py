@@ -1,37 +1,13 @@
-"""Turn what was refused into an answer: a status, a short word, a sentence. Hides no refusal."""
+"""What is refused, as an answer: a status, a short word, a sentence. Loads nothing large."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from starlette.responses import Response
 
-from noetl_mcp.broker import starts
-from noetl_mcp.broker.refusals import NotAllowed, Unknown
-from noetl_mcp.catalog.access import WrongToken
-from noetl_mcp.catalog.credentials import WrongCredential
-from noetl_mcp.catalog.keys import BadKey
-from noetl_mcp.compiler import payload
-from noetl_mcp.compiler.compile import Broken
-from noetl_mcp.database import DataError, Error, NotReachable
-from noetl_mcp.errors import NotReadable
-from noetl_mcp.queue.encode import NotJson
-from noetl_mcp.starting import NoSuchPlaybook
-
-KNOWN = (
-    NotAllowed,
-    Unknown,
-    WrongToken,
-    Broken,
-    WrongCredential,
-    BadKey,
-    NotReachable,
-    NotReadable,
-    NotJson,
-    NoSuchPlaybook,
-    starts.WrongPayload,
-    payload.WrongPayload,
-)
+if TYPE_CHECKING:
+    from noetl_mcp.compiler.compile import Broken
 
 
 class Fault(Exception):
@@ -54,39 +30,15 @@ class Fault(Exception):
         self.more = more or {}
 
 
-def fault_of(problem: Exception) -> Fault:
-    """Return the fault behind what the road refused."""
-    match problem:
-        case Unknown() | NoSuchPlaybook():
-            return Fault(404, "not-found", str(problem))
-        case NotAllowed():
-            return Fault(409, "not-allowed", str(problem))
-        case starts.WrongPayload() | payload.WrongPayload():
-            found = [one.as_json() for one in problem.problems]
-            return Fault(422, "wrong-payload", str(problem), more={"diagnostics": found})
-        case Broken():
-            report = [one.as_json() for one in problem.report]
-            return Fault(422, "wrong-playbook", str(problem), more={"diagnostics": report})
-        case NotReadable():
-            return Fault(422, "not-readable", str(problem))
-        case NotJson():
-            return Fault(422, "not-kept", f"what was sent cannot be kept: {problem}")
-        case WrongCredential():
-            return Fault(422, "wrong-credential", str(problem))
-        case WrongToken():
-            return Fault(422, "wrong-token", str(problem))
-        case BadKey():
-            return Fault(500, "no-key", str(problem))
-        case _:
-            return Fault(503, "not-reachable", "the database cannot be reached; try again soon")
+def wrong_playbook(problem: "Broken") -> Fault:
+    """Return the fault of a playbook that does not compile."""
+    report = [one.as_json() for one in problem.report]
+    return Fault(422, "wrong-playbook", str(problem), more={"diagnostics": report})
 
 
-def fault_of_values(problem: Error) -> Fault | None:
-    """Return the fault behind values that the database does not take; None where it is ours."""
-    if not isinstance(problem, DataError) and (problem.sqlstate or "")[:2] != "54":
-        return None
-    said = problem.diag.message_primary or str(problem)
-    return Fault(400, "wrong-value", f"the database does not take a value of this: {said[:300]}")
+def too_large() -> Fault:
+    """Return the fault of what takes more memory than it may."""
+    return Fault(422, "too-large", "it takes more memory than it may; give less, or ask for less")
 
 
 def told(value: Any, status: int = 200, **headers: str) -> Response:
@@ -108,4 +60,4 @@ def refused(fault: Fault) -> Response:
     return told({"error": {**error, **fault.more}}, fault.status, **headers)
 
 
-__all__ = ["KNOWN", "Fault", "fault_of", "fault_of_values", "refused", "told"]
+__all__ = ["Fault", "refused", "told", "too_large", "wrong_playbook"]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noetl_mcp.catalog.access import LOCAL, ROLES, SOMEBODY, Holder
 from noetl_mcp.web.faults import Fault, refused
@@ -80,12 +80,19 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                # An answer is what its type says, whatever a browser finds in it.
+                MutableHeaders(scope=message).setdefault("X-Content-Type-Options", "nosniff")
+            await send(message)
+
         try:
             scope.setdefault("state", {})["caller"] = await self._checked(scope)
         except Fault as fault:
-            await refused(fault)(scope, receive, send)
+            await refused(fault)(scope, receive, answer)
             return
-        await self.app(scope, receive, send)
+        await self.app(scope, receive, answer)
 
     async def _checked(self, scope: Scope) -> Caller:
         headers = Headers(scope=scope)

@@ -1,4 +1,7 @@
-"""Credentials and tokens over the web: names only; what is sealed comes in and never goes out."""
+"""Credentials and tokens over the web: names only; what is sealed comes in and never goes out.
+
+The key that signs calls goes out: whoever is called needs it, and it opens nothing.
+"""
 
 import os
 from datetime import timedelta
@@ -6,9 +9,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+from noetl_mcp.broker.tokens import signing_key
 from noetl_mcp.catalog.access import LONGEST, Tokens
 from noetl_mcp.catalog.credentials import Credentials, credentials_at
 from noetl_mcp.catalog.keys import KEY_VARIABLE
+from noetl_mcp.starting import seal_of
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.talk import Door, Talk, needed, whole
@@ -87,6 +92,17 @@ async def revoke_token(talk: Talk) -> Response:
     return told({"done": True})
 
 
+async def signing(talk: Talk) -> Response:
+    """Return the key that signs the calls at the end of executions."""
+    talk.query()
+
+    def look(at: Station) -> str:
+        with at.desk.audited(talk.by, "signing key", "<key>"):
+            return signing_key(seal_of(at.starting.records.seal()))
+
+    return told({"key": await talk.ask(look)})
+
+
 def _store(talk: Talk, at: Station, *, may_make_key: bool = False) -> Credentials:
     home = talk.desks.home.settings.home
     key = os.environ.get(KEY_VARIABLE)
@@ -99,6 +115,7 @@ DOORS = (
     Door("DELETE", "/api/credentials/{name:path}", "admin", delete_credential, "Remove one."),
     Door("GET", "/api/tokens", "admin", tokens, "List tokens: names only."),
     Door("POST", "/api/tokens", "admin", make_token, "Make a token; it is shown this once."),
+    Door("GET", "/api/signing-key", "admin", signing, "The key that signs calls at the end."),
     Door("DELETE", "/api/tokens/{name}", "admin", revoke_token, "Let a token hold no longer."),
 )
 

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -17,13 +17,16 @@ from noetl_mcp.catalog.access import Tokens, may
 from noetl_mcp.database import Error
 from noetl_mcp.diagnostics import closest
 from noetl_mcp.web.desks import Desks, Station
-from noetl_mcp.web.faults import KNOWN, Fault, fault_of, fault_of_values, refused
+from noetl_mcp.web.faults import Fault, refused
 from noetl_mcp.web.guard import Caller
+from noetl_mcp.web.refusals import KNOWN, fault_of, fault_of_values
 
 MOST_BODY = 16 * 1024 * 1024
 MOST_BATCH = 128 * 1024 * 1024
 MOST_NAME = 2_000
 MOST_VERSION = 2**31 - 1
+SECONDS = 60
+MOST_SECONDS = 600
 _LARGE = 256 * 1024
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 T = TypeVar("T")
@@ -203,6 +206,34 @@ def version_of(given: Any, what: str = "'version'") -> int | None:
     return None if given is None else whole(given, what, most=MOST_VERSION)
 
 
+class Which(NamedTuple):
+    """Which playbook is meant: a text, or a version of one of the catalog."""
+
+    content: str | None
+    path: str | None
+    version: int | None
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is spoken of."""
+        return self.path or "<content>"
+
+
+def which_of(body: Mapping[str, Any]) -> Which:
+    """Return which playbook is meant; None as version is the latest."""
+    content = word(body.get("content"), "content")
+    if content is None:
+        return Which(None, needed(body.get("path"), "path"), version_of(body.get("version")))
+    if body.get("path") is not None or body.get("version") is not None:
+        raise Fault(400, "wrong-value", "'content' says which playbook; leave 'path' out")
+    return Which(content, None, None)
+
+
+def seconds_of(body: Mapping[str, Any]) -> int:
+    """Return how long something may take."""
+    return whole(body.get("seconds", SECONDS), "'seconds'", most=MOST_SECONDS)
+
+
 def sets_of(given: Any) -> Sequence[str]:
     """Return values to lay over a payload, each such as `k=v`."""
     if given is None:
@@ -251,9 +282,12 @@ __all__ = [
     "Does",
     "Door",
     "Talk",
+    "Which",
     "needed",
+    "seconds_of",
     "sets_of",
     "version_of",
+    "which_of",
     "whole",
     "word",
     "yes",

@@ -11,17 +11,15 @@ from starlette.responses import Response
 from noetl_mcp.diagnostics import closest
 from noetl_mcp.events.questions import questions
 from noetl_mcp.events.since import since
-from noetl_mcp.web.apart import Errand
+from noetl_mcp.web.apart import Errand, Kind
 from noetl_mcp.web.executions import order_of
 from noetl_mcp.web.faults import Fault, told
-from noetl_mcp.web.talk import Door, Talk, needed, version_of, whole, word
+from noetl_mcp.web.talk import Door, Talk, needed, seconds_of, which_of, whole, word
 
-DRY_RUN, ASK = "dry-run", "ask"
-SECONDS = 60
-MOST_SECONDS = 600
-MOST_TRIED = 4
-MOST_ASKED = 2
-"""At once; the copy of a long log takes some of the disk, and its answer some of the memory."""
+_DOES = "noetl_mcp.web.trying_apart"
+TRIED = Kind("dry-run", _DOES, 4)
+ASKED = Kind("ask", _DOES, 2)
+"""The copy of a long log takes some of the disk, and its answer some of the memory."""
 MOST_ROWS = 100_000
 ROWS = 1_000
 MOST_QUESTION = 2**20
@@ -31,32 +29,24 @@ async def dry_run(talk: Talk) -> Response:
     """Say what a playbook would do; do what only reads, and send no write."""
     body = await talk.body("path", "content", "version", "payload", "set", "seconds")
     order = order_of({name: body[name] for name in ("payload", "set") if name in body})
-    content, path = word(body.get("content"), "content"), word(body.get("path"), "path")
-    if content is not None and (path is not None or body.get("version") is not None):
-        raise Fault(400, "wrong-value", "'content' says which playbook; leave 'path' out")
-    given = {
-        "content": content,
-        "path": None if content is not None else needed(path, "path"),
-        "version": version_of(body.get("version")),
-        "payload": order.payload,
-        "set": list(order.sets),
-    }
-    errand = Errand(DRY_RUN, given, _seconds(body), MOST_TRIED)
-    async with _audited(talk, "dry_run", (path or "<content>")[:500], sorted(body)):
+    which = which_of(body)
+    given = {**which._asdict(), "payload": order.payload, "set": list(order.sets)}
+    errand = Errand(TRIED, given, seconds_of(body))
+    async with _audited(talk, "dry_run", which.name[:500], sorted(body)):
         return await talk.desks.apart.done(errand, talk.gone)
 
 
 async def ask(talk: Talk) -> Response:
     """Answer a question about the log, by its name or in SQL."""
     body = await talk.body("question", "sql", "since", "limit", "seconds")
-    seconds = _seconds(body)
+    seconds = seconds_of(body)
     given = {
         **_question(body),
         "since": _since(body.get("since")),
         "limit": whole(body.get("limit", ROWS), "'limit'", most=MOST_ROWS),
         "seconds": seconds,
     }
-    return await talk.desks.apart.done(Errand(ASK, given, seconds, MOST_ASKED), talk.gone)
+    return await talk.desks.apart.done(Errand(ASKED, given, seconds), talk.gone)
 
 
 async def named(talk: Talk) -> Response:
@@ -92,10 +82,6 @@ def _since(given: Any) -> str | None:
         raise Fault(400, "wrong-value", f"'since': {problem}") from None
 
 
-def _seconds(body: Mapping[str, Any]) -> int:
-    return whole(body.get("seconds", SECONDS), "'seconds'", most=MOST_SECONDS)
-
-
 @asynccontextmanager
 async def _audited(talk: Talk, action: str, target: str, keys: list[str]) -> AsyncIterator[None]:
     """Write down who asks for what before it is done, and what came of it; holds no desk."""
@@ -120,4 +106,4 @@ DOORS = (
     Door("POST", "/api/ask", "operator", ask, "Answer a question about the log."),
 )
 
-__all__ = ["ASK", "DOORS", "DRY_RUN"]
+__all__ = ["ASKED", "DOORS", "TRIED"]

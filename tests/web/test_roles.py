@@ -3,6 +3,7 @@
 import pytest
 
 from noetl_mcp.database import connect
+from tests.cli.commands import noetl
 from tests.web.site import ASKING, CALLING, Site
 
 ASKING_LEADS = ASKING.replace("{message: may I}", "{who: [lead], message: may I}")
@@ -85,3 +86,21 @@ def test_who_follows_is_cut_off_when_his_token_holds_no_longer(site: Site) -> No
 
     assert "event: revoked" in rest
     assert "event: end" not in rest
+
+
+def test_an_admin_is_told_the_key_that_signs_calls_and_it_is_written_down(site: Site) -> None:
+    operator = {"Authorization": f"Bearer {site.token('o', 'operator')}"}
+
+    told = site.get("/api/signing-key")
+    command = noetl(
+        "token",
+        "signing-key",
+        NOETL_HOME=str(site.home.settings.home),
+        NOETL_DSN=site.home.dsn,
+    )
+
+    assert told == {"key": command.out.strip()}
+    assert site.client.get("/api/signing-key", headers=operator).status_code == 403
+    with connect(site.home.dsn, application_name="audit") as connection:
+        rows = connection.execute("select who, action, outcome from noetl.audit").fetchall()
+    assert rows == [("local", "signing key", "done")]

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from noetl_mcp.database import connect
-from noetl_mcp.web.trying import MOST_ASKED, MOST_TRIED
+from noetl_mcp.web.trying import ASKED, TRIED
 from tests.cli.commands import noetl
 from tests.postgres import database, postgres  # noqa: F401  # fixtures of this station
 from tests.web.site import HEAD, HELLO, Site, serving
@@ -229,11 +229,11 @@ def test_the_server_answers_others_while_playbooks_are_tried_and_takes_no_more_t
         threading.Thread(
             target=lambda: answers.append(httpx.post(site.url + TRY, json=body, timeout=60))
         )
-        for _ in range(MOST_TRIED)
+        for _ in range(TRIED.most)
     ]
     for thread in threads:
         thread.start()
-    until(lambda: len(shop.asked) == MOST_TRIED)
+    until(lambda: len(shop.asked) == TRIED.most)
 
     refused = site.post(TRY, body, 503)
     health = site.get("/health")
@@ -243,7 +243,7 @@ def test_the_server_answers_others_while_playbooks_are_tried_and_takes_no_more_t
 
     assert refused["error"]["code"] == "busy"
     assert health == {"status": "ok"}
-    assert [one.status_code for one in answers] == [200] * MOST_TRIED
+    assert [one.status_code for one in answers] == [200] * TRIED.most
 
 
 def test_who_leaves_takes_what_was_done_for_him_along(site: Site, shop: Shop) -> None:
@@ -359,7 +359,7 @@ def test_a_question_can_only_read_the_log_within_its_bounds(
 
 
 def test_who_asks_no_longer_frees_the_place(site: Site) -> None:
-    for _ in range(MOST_ASKED + 1):
+    for _ in range(ASKED.most + 1):
         with left_behind(site, "/api/ask", {"sql": ENDLESS}):
             pass
         until(lambda: not errands() and not copies())
