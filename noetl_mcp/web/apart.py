@@ -2,34 +2,26 @@
 
 What may take long, or much memory, must be able to end without the server. So it is bounded in
 number, in time and in the length of its answer, and it is gone when the client is, or the server.
-Knows nothing of what is done.
+A process that did something small may be kept for a moment, for whoever asks next.
 """
 
 import asyncio
-import os
-import shutil
-import signal
-import tempfile
-from asyncio.subprocess import PIPE, Process
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from noetl_mcp.assembly import Home
-from noetl_mcp.web.faults import Fault, too_large
+from noetl_mcp.web.clerk import Clerk, Gone
+from noetl_mcp.web.faults import Fault
 from noetl_mcp.web.room import Full, Room, Turn
-from noetl_mcp.worker.placed import command
 
-MOST_ANSWER = 64 * 2**20
 PARTING = 5.0
 PATIENCE = 30.0
 """So many seconds one waits for his turn, where waiting is allowed."""
-_PROCESS = "noetl_mcp.web.errands"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +34,8 @@ class Kind:
     most: int
     waiting: int = 0
     """So many more may wait for their turn."""
+    kept: float = 0.0
+    """So many seconds a process waits for the next one; only where doing it twice does no harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +54,9 @@ class Apart:
         self._home = home
         self._rooms: dict[str, Room] = {}
         self._requests: set[asyncio.Task[Any]] = set()
+        self._idle: defaultdict[str, list[tuple[Clerk, asyncio.TimerHandle]]] = defaultdict(list)
+        self._parting: set[asyncio.Task[None]] = set()
+        self._is_closed = False
 
     async def done(self, errand: Errand, gone: Callable[[], Awaitable[None]]) -> Response:
         """Return the answer; raise ClientDisconnect when `gone` returns before there is one."""
@@ -85,9 +82,17 @@ class Apart:
             room.leave(turn)
 
     async def close(self) -> None:
-        """Wait until the requests that the server cancelled have been answered."""
+        """Wait until the requests that the server cancelled have been answered; end the rest."""
+        self._is_closed = True
         if self._requests:
             await asyncio.wait(self._requests, timeout=PARTING)
+        for kept in self._idle.values():
+            for clerk, timer in kept:
+                timer.cancel()
+                self._part_with(clerk)
+        self._idle.clear()
+        if self._parting:
+            await asyncio.wait(self._parting, timeout=PARTING)
 
     async def _let_in(self, turn: Turn, kind: Kind, leaving: asyncio.Future[None]) -> None:
         if not turn.done():
@@ -98,35 +103,61 @@ class Apart:
             raise _busy(kind)
 
     async def _carried(self, errand: Errand, leaving: asyncio.Future[None]) -> Response:
-        folder = tempfile.mkdtemp(prefix=f"noetl-apart-{os.getpid()}-")
+        clerk = self._waiting_clerk(errand.kind)
+        if clerk is not None:
+            try:
+                return await self._done_by(clerk, errand, leaving)
+            except Gone:
+                pass  # it was ended while it waited
         try:
-            return await self._worked(errand, folder, leaving)
-        finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            return await self._done_by(await Clerk.hired(self._home), errand, leaving)
+        except Gone:
+            said = "it ended without an answer; the server's log may say more"
+            raise Fault(500, "broken", said) from None
 
-    async def _worked(self, errand: Errand, folder: str, leaving: asyncio.Future[None]) -> Response:
-        home = self._home
-        process = await asyncio.create_subprocess_exec(
-            *command(_PROCESS),
-            stdin=PIPE,
-            stdout=PIPE,
-            env={**os.environ, "NOETL_HOME": str(home.settings.home), "TMPDIR": folder},
-            start_new_session=True,
-        )
-        orders = {"dsn": home.dsn, "embedded": home.embedded, "folder": folder}
-        kind = {"by": errand.kind.by, "what": errand.kind.name}
-        told = orjson.dumps({**orders, **kind, "given": errand.given}) + b"\n"
-        answering = asyncio.create_task(_answer(process, told))
+    async def _done_by(
+        self, clerk: Clerk, errand: Errand, leaving: asyncio.Future[None]
+    ) -> Response:
+        kind, stays = errand.kind, False
+        given = {"by": kind.by, "what": kind.name, "given": errand.given}
+        answering = asyncio.create_task(clerk.done(given))
         try:
             await _either(answering, leaving, errand.seconds)
             if answering.done():
-                return answering.result()
+                answer, stays = answering.result()
+                return answer
             if leaving.done():
                 raise ClientDisconnect
             raise Fault(504, "too-slow", f"it took longer than {errand.seconds:g} s")
         finally:
             answering.cancel()
-            await _ended(process)
+            if stays and kind.kept and not self._is_closed:
+                self._keep(kind, clerk)
+            else:
+                await clerk.dismissed()
+
+    def _waiting_clerk(self, kind: Kind) -> Clerk | None:
+        """Return a process that waits; the one that did the last errand."""
+        if not self._idle[kind.name]:
+            return None
+        clerk, timer = self._idle[kind.name].pop()
+        timer.cancel()
+        return clerk
+
+    def _keep(self, kind: Kind, clerk: Clerk) -> None:
+        kept = self._idle[kind.name]
+
+        def let_go() -> None:
+            kept.remove(one)
+            self._part_with(clerk)
+
+        one = (clerk, asyncio.get_running_loop().call_later(kind.kept, let_go))
+        kept.append(one)
+
+    def _part_with(self, clerk: Clerk) -> None:
+        parting = asyncio.ensure_future(clerk.dismissed())
+        self._parting.add(parting)
+        parting.add_done_callback(self._parting.discard)
 
 
 async def _either(one: asyncio.Future[Any], other: asyncio.Future[Any], seconds: float) -> None:
@@ -134,43 +165,9 @@ async def _either(one: asyncio.Future[Any], other: asyncio.Future[Any], seconds:
     await asyncio.wait({one, other}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
 
-async def _answer(process: Process, told: bytes) -> Response:
-    """Hand over what is to be done, and return what comes of it."""
-    orders, answers = process.stdin, process.stdout
-    assert orders is not None
-    assert answers is not None
-    with suppress(ConnectionError):
-        orders.write(told)
-        await orders.drain()
-    try:
-        await answers.readexactly(MOST_ANSWER + 1)
-    except asyncio.IncompleteReadError as end:
-        head, _, body = end.partial.partition(b"\n")
-    else:
-        said = f"the answer is longer than {MOST_ANSWER // 2**20} MiB; ask for less"
-        raise Fault(422, "too-large", said)
-    status, _, media_type = head.decode().partition(" ")
-    if not status and await process.wait() == -signal.SIGABRT:
-        raise too_large()  # a library of another language has no other way to say so
-    if not status:
-        said = "it ended without an answer; the server's log may say more"
-        raise Fault(500, "broken", said)
-    return Response(body, int(status), {"Cache-Control": "no-store"}, media_type)
-
-
 def _busy(kind: Kind) -> Fault:
     said = f"{kind.most} requests of this kind are at work, which is all there may be"
     return Fault(503, "busy", f"{said}; try again soon")
 
 
-async def _ended(process: Process) -> None:
-    """Let nothing of a process go on."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    if process.stdin is not None:
-        process.stdin.close()
-    await process.wait()
-
-
-__all__ = ["MOST_ANSWER", "Apart", "Errand", "Kind"]
+__all__ = ["Apart", "Errand", "Kind"]

@@ -1,21 +1,32 @@
-"""The process that does one thing for one client of the web.
+"""The process that does errands for clients of the web, one after the other.
 
-Writes its answer once, a status with a type and then the body, and ends; it also ends when its
-parent is gone. Knows nothing of what is done: a module of its own does that, and is loaded alone.
+For each it writes a line about the answer, and then the answer. It ends when its parent is gone,
+and when it has grown. Knows nothing of what is done: a module of its own does that, loaded alone.
 """
 
+import errno
 import os
+import resource
 import shutil
 import sys
 import threading
+from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
 
+import orjson
 from starlette.responses import Response
 
+from noetl_mcp.web.faults import refused, too_large
 from noetl_mcp.worker.placed import Parent, orders
 
 _KINDER = 5
 """The server and its workers come first."""
+_MOST_DONE = 1_000
+_MOST_HELD = 96 * 2**20
+"""What holds more memory than this after an errand does not stay for the next one."""
 
 
 def main() -> None:
@@ -23,23 +34,52 @@ def main() -> None:
     given = orders()
     if given is None:
         return
-    told_so, parent = given
+    surroundings, parent = given
     # Whatever a task prints goes where the server's own words go, never into the answer.
-    answers = os.dup(sys.stdout.fileno())
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    threading.Thread(target=_end_with, args=(parent, told_so["folder"]), daemon=True).start()
+    heard: SimpleQueue[bytes] = SimpleQueue()
+    folder = surroundings["folder"]
+    threading.Thread(target=_hear, args=(parent, heard, folder), daemon=True).start()
     os.nice(_KINDER)
-    answer: Response = import_module(told_so["by"]).done(told_so)
-    head = f"{answer.status_code} {answer.media_type}\n"
-    with os.fdopen(answers, "wb") as file:
-        file.write(head.encode())
-        file.write(answer.body)
+    for left in reversed(range(_MOST_DONE)):
+        answer = _done({**surroundings, **orjson.loads(heard.get())})
+        stays = left > 0 and answer is not None and _held() < _MOST_HELD
+        answer = answer or refused(too_large())
+        told = (answer.status_code, len(answer.body), "stays" if stays else "leaves")
+        answers.write(" ".join(map(str, (*told, answer.media_type))).encode() + b"\n")
+        answers.write(answer.body)
+        answers.flush()
+        if not stays:
+            return
 
 
-def _end_with(parent: Parent, folder: str) -> None:
-    """End when the parent does; what was written for this is of no use to anybody else."""
-    for _ in parent:
-        pass
+def _done(errand: Mapping[str, Any]) -> Response | None:
+    """Return the answer; None when it takes more memory than it may."""
+    try:
+        done: Response = import_module(errand["by"]).done(errand)
+    except MemoryError:
+        return None
+    except OSError as problem:
+        if problem.errno != errno.ENOMEM:
+            raise
+        return None
+    return done
+
+
+def _held() -> int:
+    """Return how much memory this process holds; where that cannot be told, more than it may."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return _MOST_HELD
+    return pages * resource.getpagesize()
+
+
+def _hear(parent: Parent, heard: SimpleQueue[bytes], folder: str) -> None:
+    """Pass on what the parent says, and end when it does; what was written is of no use then."""
+    for line in parent:
+        heard.put(line)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 

@@ -21,7 +21,7 @@ from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.talk import Door, Talk, Which, seconds_of, which_of, whole, yes
 
-READ = Kind("reading", "noetl_mcp.web.reading_apart", most=4, waiting=32)
+READ = Kind("reading", "noetl_mcp.web.reading_apart", most=4, waiting=64, kept=30.0)
 MOST_MEMORY = 2**30
 LEAST_WIDTH, MOST_WIDTH = 20, 1_000
 _WHICH = ("content", "path", "version", "seconds")

@@ -12,7 +12,7 @@ from noetl_mcp import language
 from noetl_mcp.events.memory import bounded_memory
 from noetl_mcp.language import Broken, NotTheSame
 from noetl_mcp.playbook.load import Loaded, load
-from noetl_mcp.web.faults import Fault, refused, told, too_large, wrong_playbook
+from noetl_mcp.web.faults import Fault, refused, told, wrong_playbook
 
 Given = Mapping[str, Any]
 _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
@@ -28,8 +28,6 @@ def done(orders: Mapping[str, Any]) -> Response:
         return refused(wrong_playbook(broken))
     except NotTheSame as problem:
         return refused(Fault(422, "not-the-same", str(problem)))
-    except MemoryError:
-        return refused(too_large())
     except RecursionError:
         return refused(Fault(422, "too-deep", "it is too deep; make it less nested"))
 

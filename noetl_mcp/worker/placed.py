@@ -45,10 +45,14 @@ def orders() -> tuple[Mapping[str, Any], Parent] | None:
 
 def lines(descriptor: int) -> Parent:
     """Yield lines as they come; through no buffer that a thread could hold when Python ends."""
-    left = b""
+    begun: list[bytes] = []
     while chunk := os.read(descriptor, 65_536):
-        *whole, left = (left + chunk).split(b"\n")
-        yield from (line + b"\n" for line in whole)
+        first, *rest = chunk.split(b"\n")
+        begun.append(first)
+        if rest:
+            yield b"".join(begun) + b"\n"
+            yield from (line + b"\n" for line in rest[:-1])
+            begun = [rest[-1]]
 
 
 def listen(parent: Parent, leave: Callable[[], None], hurry: Callable[[], None]) -> None:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -49,6 +50,11 @@ def said(*arguments: str, text: str = "", code: int = 0) -> bytes:
 def placeless(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return findings without the name of the file, which only the command knows."""
     return [{key: one[key] for key in one if key != "file"} for one in found]
+
+
+async def never() -> None:
+    """Do not leave."""
+    await asyncio.Event().wait()
 
 
 def chain(length: int) -> str:
@@ -348,6 +354,51 @@ workflow:
     assert {kind for kind, _ in done} <= {"open", "os.listdir", "os.scandir"}
 
 
+def test_what_is_small_is_read_by_the_process_that_read_the_last_one(site: Site) -> None:
+    for how in (*READING, *READING):
+        assert site.client.post(f"/api/{how}", json={"content": HELLO}).status_code == 200
+
+    assert len(errands()) == 1
+    assert len(copies()) == 1
+
+
+def test_a_process_that_was_ended_while_it_waited_is_not_missed(site: Site) -> None:
+    for _ in range(3):
+        assert site.post("/api/validate", {"content": HELLO})["valid"]
+        (one,) = errands()
+        os.kill(one, 9)
+
+    assert site.post("/api/validate", {"content": HELLO})["valid"]
+
+
+def test_a_process_that_has_grown_waits_for_nobody(site: Site) -> None:
+    body = {"content": chain(4_000), "format": "png"}
+
+    answer = site.client.post("/api/graph", json=body, timeout=100)
+
+    assert answer.status_code == 200
+    assert (errands(), copies()) == ([], [])
+
+
+def test_a_process_waits_only_a_moment(tmp_path: Path) -> None:
+    given = {"how": "explain", "content": HELLO, "name": "t", "memory": 2**30}
+    kind = replace(READ, kept=0.3)
+
+    async def go() -> None:
+        apart = Apart(Home(Settings.load({"NOETL_HOME": str(tmp_path)}), "", embedded=False))
+        for _ in range(2):
+            await apart.done(Errand(kind, given, 60), never)
+            assert len(errands()) == 1
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0.5)
+        assert (errands(), copies()) == ([], [])
+        await apart.done(Errand(kind, given, 60), never)
+        await apart.close()
+        assert (errands(), copies()) == ([], [])
+
+    asyncio.run(go())
+
+
 def test_others_are_answered_while_much_is_read(site: Site) -> None:
     worst = 0.0
     body = {"content": chain(2_000), "format": "png"}
@@ -414,15 +465,14 @@ def test_what_takes_too_much_of_the_memory_is_told_so(
         "memory": mebibytes * 2**20,
     }
 
-    async def never() -> None:
-        await asyncio.Event().wait()
-
     async def answer() -> Response:
-        home = Home(Settings.load({"NOETL_HOME": str(tmp_path)}), "", embedded=False)
+        apart = Apart(Home(Settings.load({"NOETL_HOME": str(tmp_path)}), "", embedded=False))
         try:
-            return await Apart(home).done(Errand(READ, given, 60), never)
+            return await apart.done(Errand(READ, given, 60), never)
         except Fault as fault:
             return refused(fault)
+        finally:
+            await apart.close()
 
     told = asyncio.run(answer())
 
@@ -439,7 +489,6 @@ def crowded(site: Site) -> Iterator[tuple[Site, dict[str, Any]]]:
     yield site, slow
     for line in lines:
         line.close()
-    until(lambda: not errands())
 
 
 def _sent(site: Site, path: str, body: Any) -> socket.socket:
