@@ -16,7 +16,7 @@ from typing import Any
 
 import uvloop
 
-from noetl_mcp.cli.crew import FEW_QUEUED, QUEUED
+from noetl_mcp.crew import FEW_QUEUED, QUEUED
 from noetl_mcp.database import Connection, TupleRow, connect
 from noetl_mcp.tasks.calls import Call
 from noetl_mcp.worker.bench import Bench

@@ -69,7 +69,7 @@ def by() -> "By":
 def tell_unmanned(desk: "Desk", execution_id: int) -> None:
     """Say how to go on when no worker is up that would do anything of an execution."""
     from noetl_mcp.broker.typed import typed
-    from noetl_mcp.cli.looking import HEARD
+    from noetl_mcp.looking import HEARD
     from noetl_mcp.worker.living import PASSING, living
 
     for one in living(desk.connection, max(HEARD, desk.lease)):

@@ -22,7 +22,7 @@ from noetl_mcp.broker.refusals import NotAllowed
 from noetl_mcp.cli.at_desk import by, desk_of
 from noetl_mcp.cli.columns import say
 from noetl_mcp.cli.drifting import lines_of
-from noetl_mcp.cli.looking import RESOLVED, Seen
+from noetl_mcp.looking import RESOLVED, Seen
 from noetl_mcp.queue.lease import State, Status
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.worker.cassette import NoCassette, Tape, Writer, demand_writable, read_tape

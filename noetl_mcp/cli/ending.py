@@ -11,8 +11,8 @@ from noetl_mcp.broker.records import Records
 from noetl_mcp.broker.typed import typed
 from noetl_mcp.cli.columns import echo
 from noetl_mcp.cli.failing import details_of, first_item, next_of, next_of_cancelled
-from noetl_mcp.cli.looking import Seen
 from noetl_mcp.cli.screen import WORDS, began_of, is_behind
+from noetl_mcp.looking import Seen
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import State, Status
 

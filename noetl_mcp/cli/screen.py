@@ -12,7 +12,7 @@ from noetl_mcp.broker.progress import Step
 from noetl_mcp.broker.show import at_clock
 from noetl_mcp.broker.typed import typed
 from noetl_mcp.cli.columns import echo, tamed
-from noetl_mcp.cli.looking import RESOLVED, RETRY, Seen
+from noetl_mcp.looking import RESOLVED, RETRY, Seen
 from noetl_mcp.queue.lease import Halt, State
 
 if TYPE_CHECKING:

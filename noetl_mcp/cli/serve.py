@@ -38,7 +38,7 @@ def command(
     any other address everybody needs a token; without one it does not start. There is no TLS: put
     a proxy in front of it.
     """
-    from noetl_mcp.cli.crew import cores
+    from noetl_mcp.crew import cores
     from noetl_mcp.wire.addresses import NotServed, bound, is_local
     from noetl_mcp.worker.placed import say
 
@@ -63,7 +63,7 @@ def _supervise(
     home: "Home", listening: "socket", web: dict[str, object], pools: list[str], count: int
 ) -> int:
     """Look after the web face (number 0) and the workers."""
-    from noetl_mcp.cli.crew import cores
+    from noetl_mcp.crew import cores
     from noetl_mcp.worker.placed import command, say
     from noetl_mcp.worker.supervisor import Orders, Supervisor
 

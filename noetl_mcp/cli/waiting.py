@@ -17,9 +17,9 @@ import click
 
 from noetl_mcp.broker.records import Records
 from noetl_mcp.broker.typed import typed
-from noetl_mcp.cli.looking import Looking, Seen
 from noetl_mcp.cli.screen import Screen, screen
 from noetl_mcp.database import Error, NotReachable
+from noetl_mcp.looking import Looking, Seen
 from noetl_mcp.queue.pools import ASIDE_POOL
 from noetl_mcp.worker.living import PASSING
 
@@ -198,7 +198,7 @@ class Waiting:
         if self._lives is not None:
             return
         if self.deck is not None:
-            from noetl_mcp.cli.crew import working
+            from noetl_mcp.crew import working
 
             self._lives = await crew.enter_async_context(
                 working(
@@ -216,7 +216,7 @@ class Waiting:
             return
         if time.monotonic() - self._manned_at < _PATIENCE:
             return
-        from noetl_mcp.cli.crew import working
+        from noetl_mcp.crew import working
         from noetl_mcp.worker.lives import Grace
 
         for warning in await asyncio.to_thread(self._lacking, seen.standing.plan):

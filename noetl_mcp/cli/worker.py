@@ -25,7 +25,7 @@ def command(
     SIGTERM or Ctrl-C: take no more, finish or hand back what runs, leave; a second one hurries it.
     SIGHUP: replace the processes one after another.
     """
-    from noetl_mcp.cli.crew import cores, queues
+    from noetl_mcp.crew import cores, queues
     from noetl_mcp.worker.placed import command as process
     from noetl_mcp.worker.placed import say
     from noetl_mcp.worker.supervisor import Orders, Supervisor

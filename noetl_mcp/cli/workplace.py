@@ -42,7 +42,7 @@ def main() -> None:
 
 
 async def _work(home: "Home", told: Mapping[str, Any], parent: Parent) -> None:
-    from noetl_mcp.cli.crew import working
+    from noetl_mcp.crew import working
     from noetl_mcp.worker.pool import Carrier
 
     loop, left = asyncio.get_running_loop(), asyncio.Event()

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from noetl_mcp.broker.progress import Names, Standing, Step
-from noetl_mcp.cli.looking import Seen
 from noetl_mcp.cli.main import COMMANDS, GROUPS
 from noetl_mcp.cli.screen import began_of
+from noetl_mcp.looking import Seen
 from noetl_mcp.queue.lease import State, Status
 from tests.cli.commands import noetl
 from tests.cli.test_run import HEAD, Person, person  # noqa: F401  # a fixture

@@ -12,7 +12,7 @@ import httpx
 
 from noetl_mcp.assembly import Home
 from noetl_mcp.catalog.access import Tokens
-from noetl_mcp.cli.crew import working
+from noetl_mcp.crew import working
 from noetl_mcp.database import connect
 from noetl_mcp.settings import Settings
 from noetl_mcp.web.app import application
