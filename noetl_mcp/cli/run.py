@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from noetl_mcp.assembly import Home
-    from noetl_mcp.cli.cassettes import Deck
     from noetl_mcp.compiler.payload import Problem
     from noetl_mcp.compiler.plan import Plan
+    from noetl_mcp.decks import Deck
     from noetl_mcp.playbook.load import Loaded
     from noetl_mcp.starting import Order, Started
 
@@ -78,7 +78,7 @@ def command(
         home = home if deck is None else deck.furnished(home)
         started = _start(home, loaded, playbook, version, order, as_json)
         if deck is not None:
-            deck.begin(home, started, order)
+            _begin(deck, home, started, order)
         if not started.is_new:
             _tell_it_was_there(started)
         if detach:
@@ -122,6 +122,15 @@ def _deck(
     from noetl_mcp.cli.cassettes import deck_of
 
     return deck_of(record_to, play_back)
+
+
+def _begin(deck: "Deck", home: "Home", started: "Started", order: "Order") -> None:
+    from noetl_mcp.decks import NoDeck
+
+    try:
+        deck.begin(home, started, order)
+    except NoDeck as problem:
+        raise click.ClickException(str(problem)) from None
 
 
 def _tell_it_was_there(started: "Started") -> None:

@@ -20,12 +20,11 @@ from noetl_mcp.broker.typed import typed
 from noetl_mcp.cli.screen import Screen, screen
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.looking import Looking, Seen
-from noetl_mcp.queue.pools import ASIDE_POOL
 from noetl_mcp.worker.living import PASSING
 
 if TYPE_CHECKING:
     from noetl_mcp.assembly import Home
-    from noetl_mcp.cli.cassettes import Deck
+    from noetl_mcp.decks import Deck
     from noetl_mcp.worker.lives import Lives
 
 STOPPED = 130
@@ -61,9 +60,11 @@ def wait_for(
         shown.close()
         if deck is None:
             return tell_end(home, execution_id, seen, as_json=as_json)
+        from noetl_mcp.cli.cassettes import tell
+
         more = deck.ended(seen)
         code = tell_end(home, execution_id, seen, as_json=as_json, more=more)
-        return deck.tell(code, as_json=as_json)
+        return tell(deck, code, as_json=as_json)
 
     waiting = Waiting(home, execution_id, shown, told, inline=inline, deck=deck)
     try:
@@ -198,17 +199,7 @@ class Waiting:
         if self._lives is not None:
             return
         if self.deck is not None:
-            from noetl_mcp.crew import working
-
-            self._lives = await crew.enter_async_context(
-                working(
-                    self.home,
-                    name=f"{PASSING}{self.id}",
-                    pools=(ASIDE_POOL,),
-                    only=(self.id,),
-                    equipped=self.deck.equipped,
-                )
-            )
+            self._lives = await crew.enter_async_context(self.deck.crew())
             return
         others = any(one.stays and "" in one.pools for one in seen.workers)
         if others and not self.inline:

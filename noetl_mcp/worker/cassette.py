@@ -100,6 +100,8 @@ class Writer:
     """Writes a cassette, line by line; a disk that is full ends the recording, not the run."""
 
     path: Path
+    long: int = LONG
+    """Texts of so many bytes stand beside it."""
     calls: int = 0
     trouble: str | None = None
     _file: IO[bytes] | None = field(default=None, repr=False)
@@ -160,7 +162,7 @@ class Writer:
     def _kept(self, key: str, value: Any) -> dict[str, Any]:
         """Return a value as it stands in its line: itself, or the file that holds it."""
         raw = json_of(value)
-        if len(raw) < LONG:
+        if len(raw) < self.long:
             return {key: value}
         name = f"{hashlib.sha256(raw).hexdigest()}.json"
         folder = beside(self.path)
@@ -191,24 +193,34 @@ def read_head(path: Path) -> dict[str, Any]:
             raw = file.readline(16_777_216)
     except OSError as problem:
         raise NoCassette(f"cannot read '{path}': {problem.strerror}") from None
+    return _head(raw, f"'{path}'")
+
+
+def _head(raw: bytes, name: str) -> dict[str, Any]:
     head = _line(raw)
     if not isinstance(head, dict) or "cassette" not in head:
-        raise NoCassette(f"'{path}' is not a cassette: its first line is no head of one")
+        raise NoCassette(f"{name} is not a cassette: its first line is no head of one")
     if head["cassette"] != VERSION:
+        form = str(head["cassette"])[:100]
         raise NoCassette(
-            f"'{path}' is a cassette of form {head['cassette']}, and this version reads form"
-            f" {VERSION}"
+            f"{name} is a cassette of form {form}, and this version reads form {VERSION}"
         )
     return head
 
 
 def read_tape(path: Path) -> Tape:
     """Return all that a cassette holds; raise NoCassette where it is none."""
-    head = read_head(path)
+    read_head(path)
+    return tape_of(path.read_bytes(), f"'{path}'", beside(path))
+
+
+def tape_of(raw: bytes, name: str, parts: Path | None = None) -> Tape:
+    """Return all that the text of a cassette holds; nothing stands beside one without `parts`."""
+    lines = raw.split(b"\n")
+    head = _head(lines[0], name)
     entries: list[Entry] = []
     decided: list[Mapping[str, Any]] = []
     end = None
-    lines = path.read_bytes().split(b"\n")
     for number, raw in enumerate(lines[1:], 2):
         if not raw.strip():
             continue
@@ -220,14 +232,14 @@ def read_tape(path: Path) -> Tape:
         elif isinstance(told, dict) and "decided" in told:
             decided.append(told)
         else:
-            entries.append(_entry(path, number, told))
+            entries.append(_entry(f"line {number} of {name}", told, parts))
     return Tape(head, entries, decided, end)
 
 
-def _entry(path: Path, number: int, told: Any) -> Entry:
+def _entry(where: str, told: Any, parts: Path | None) -> Entry:
     """Return the call that a line tells of."""
     try:
-        asked, came = _whole(path, told, "asked"), _whole(path, told, "came")
+        asked, came = _whole(parts, told, "asked"), _whole(parts, told, "came")
         spot = Spot(str(told["step"]), str(told.get("within", "")))
         if not isinstance(came, dict) or not came:
             raise KeyError("came")
@@ -235,16 +247,16 @@ def _entry(path: Path, number: int, told: Any) -> Entry:
         writes, elapsed = told.get("writes") is True, float(told.get("elapsed", 0))
         return Entry(spot, call, attempt, str(told["task"]), writes, asked, came, elapsed)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise NoCassette(f"line {number} of '{path}' is not a call of a cassette") from None
+        raise NoCassette(f"{where} is not a call of a cassette") from None
 
 
-def _whole(path: Path, told: Mapping[str, Any], key: str) -> Any:
+def _whole(parts: Path | None, told: Mapping[str, Any], key: str) -> Any:
     name = told.get(f"{key}_in")
     if name is None:
         return told[key]
-    if not _PART.fullmatch(str(name)):
+    if parts is None or not _PART.fullmatch(str(name)):
         raise ValueError(name)
-    part = beside(path) / name
+    part = parts / name
     try:
         return orjson.loads(part.read_bytes())
     except OSError as problem:
@@ -301,4 +313,5 @@ __all__ = [
     "plain_of",
     "read_head",
     "read_tape",
+    "tape_of",
 ]
