@@ -7,7 +7,8 @@ A process that did something small may be kept for a moment, for whoever asks ne
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,10 @@ class Errand:
     seconds: float
 
 
+Leaves = Callable[[], Awaitable[None]]
+Does = Callable[[Errand], Awaitable[Response]]
+
+
 class Apart:
     """The processes that are at work for clients of one server."""
 
@@ -58,9 +63,14 @@ class Apart:
         self._parting: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
-    async def done(self, errand: Errand, gone: Callable[[], Awaitable[None]]) -> Response:
+    async def done(self, errand: Errand, gone: Leaves) -> Response:
         """Return the answer; raise ClientDisconnect when `gone` returns before there is one."""
-        kind = errand.kind
+        async with self.place(errand.kind, gone) as done:
+            return await done(errand)
+
+    @asynccontextmanager
+    async def place(self, kind: Kind, gone: Leaves) -> AsyncIterator[Does]:
+        """Yield what has errands done, as soon as there is a place."""
         room = self._rooms.setdefault(kind.name, Room(kind.most, kind.waiting))
         try:
             turn = room.enter()
@@ -73,7 +83,7 @@ class Apart:
         leaving = asyncio.ensure_future(gone())
         try:
             await self._let_in(turn, kind, leaving)
-            return await self._carried(errand, leaving)
+            yield lambda errand: self._carried(errand, leaving)
         except asyncio.CancelledError:
             # Only the server's own end cancels a request; its client is still there to be told.
             raise Fault(503, "leaving", "the server is being stopped; try again soon") from None

@@ -14,7 +14,7 @@ from noetl_mcp.assembly import Home
 from noetl_mcp.catalog.access import Holder, Tokens
 from noetl_mcp.database import Error, NotReachable
 from noetl_mcp.mcp.over_http import Mounted
-from noetl_mcp.web import acts, catalogue, executions, keys, reading, trying, watching
+from noetl_mcp.web import acts, catalogue, executions, keys, reading, taping, trying, watching
 from noetl_mcp.web.desks import Desks
 from noetl_mcp.web.faults import Fault, refused
 from noetl_mcp.web.guard import Guard, Policy
@@ -27,6 +27,7 @@ FLOORPLAN = "/mcp/floorplan"
 """Where the MCP server of floor plans answers; it keeps nothing, so whoever may look may use it."""
 DOORS: tuple[Door, ...] = (
     *trying.DOORS,
+    *taping.DOORS,
     *executions.DOORS,
     *acts.DOORS,
     *catalogue.DOORS,

@@ -22,7 +22,7 @@ from noetl_mcp.starting import (
 from noetl_mcp.web.desks import Station
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.stream import events
-from noetl_mcp.web.talk import MOST_BATCH, Door, Talk, sets_of, which_of, whole, word, yes
+from noetl_mcp.web.talk import MOST_BATCH, Door, Talk, Which, sets_of, which_of, whole, word, yes
 
 MOST_AT_ONCE = 100_000
 _ORDER = ("payload", "key", "priority", "labels", "on_end", "set")
@@ -38,7 +38,7 @@ async def start(talk: Talk) -> Response:
     def work(station: Station) -> Started:
         starting = station.starting
         with _audited(talk, station.desk, "start", body), station.connection.transaction():
-            found = starting.start(_playbook(starting, body), [order])[0]
+            found = starting.start(playbook_of(starting, which_of(body)), [order])[0]
         pools.update(starting.pools)
         return found
 
@@ -73,7 +73,7 @@ async def start_many(talk: Talk) -> Response:
         orders = [order_of(_map(one, f"executions[{n}]")) for n, one in enumerate(asked)]
         starting = station.starting
         with _audited(talk, station.desk, "start", body), station.connection.transaction():
-            found = starting.start(_playbook(starting, body), orders)
+            found = starting.start(playbook_of(starting, which_of(body)), orders)
         pools.update(starting.pools)
         return found
 
@@ -161,8 +161,8 @@ def order_of(body: Mapping[str, Any]) -> Order:
     )
 
 
-def _playbook(starting: Starting, body: Mapping[str, Any]) -> Kept:
-    which = which_of(body)
+def playbook_of(starting: Starting, which: Which) -> Kept:
+    """Return the playbook that is meant; a text is submitted."""
     if which.content is not None:
         return starting.submit(load(which.content, which.name))
     return starting.find(which.path or "", which.version)
@@ -199,4 +199,4 @@ DOORS = (
     Door("GET", f"{_ONE}/events", "viewer", events, "Its events: a list, or as they come."),
 )
 
-__all__ = ["DOORS", "MOST_AT_ONCE", "order_of"]
+__all__ = ["DOORS", "MOST_AT_ONCE", "order_of", "playbook_of"]
