@@ -357,15 +357,10 @@ class Settler:
 
     def _count_item(self, work: Work, iterator: Node, *, failed: bool) -> None:
         run = work.run
-        first = run.program.nodes[run.program.entries_of(iterator)[0]]
+        computes = run.program.nodes[run.program.entries_of(iterator)[0]].computes
         key = (run.id, iterator.idx, work.item // 2_097_152)
         self.engine.outbox.tell(Told(Kind.ITERATION, run.id, iterator.idx, work.item, None, None))
-        self.engine.outbox.end_item(
-            key,
-            run.lanes[iterator.idx],
-            failed=failed,
-            computes=first.computes,
-        )
+        self.engine.outbox.end_item(key, run.lanes[iterator.idx], failed=failed, computes=computes)
 
     # Ends of executions
 
