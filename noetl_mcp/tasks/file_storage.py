@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
+from noetl_mcp.cuts import beginning
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.tasks.folders import Place, kind_of
@@ -211,7 +212,7 @@ def _pattern(text: str) -> SchemaValidator:
         known = core_schema.str_schema(pattern=whole, regex_engine="rust-regex")
         return SchemaValidator(known)
     except (SchemaError, ValueError):
-        said = f"'{text[:200]}' is no pattern"
+        said = f"'{beginning(text, 200)}' is no pattern"
         raise Failed("wrong-pattern", said, retriable=False) from None
 
 

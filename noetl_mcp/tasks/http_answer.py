@@ -12,6 +12,7 @@ from typing import Literal
 
 import orjson
 
+from noetl_mcp.cuts import CUT, beginning
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.wire.exchange import Answer
 
@@ -59,7 +60,7 @@ def excerpt(body: bytes, content_type: str, most: int = 2_000) -> Json:
         except Unreadable:
             pass
     text = _text(body[: 4 * most], charset)
-    return text if len(text) <= most else text[:most] + "…"
+    return beginning(text + CUT if len(body) > 4 * most else text, most)
 
 
 def _by_type(body: bytes, media: str, charset: str) -> Json:

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from noetl_mcp.cuts import beginning
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.playbook.rendering.secret import MASK
 from noetl_mcp.tasks.calls import Call, Failed
@@ -169,7 +170,7 @@ def _grant(alias: str, values: Mapping[str, Any], settings: Connection) -> _Gran
             raise Failed("bad-auth", said, retriable=False)
     send = found.get("send", "header")
     if send not in ("header", "body"):
-        said = f"{whose}: 'send' is 'header' or 'body', not '{send[:60]}'"
+        said = f"{whose}: 'send' is 'header' or 'body', not '{beginning(send, 60)}'"
         raise Failed("bad-auth", said, retriable=False)
     way = way_of(settings)
     if "ca_file" in found:
@@ -247,7 +248,7 @@ def _seconds(said: Any) -> float:
 
 
 def _words(grant: _Grant, text: str) -> str:
-    return text.replace(grant.secret, "***")[:200]
+    return beginning(text.replace(grant.secret, "***"), 200)
 
 
 def _failed(

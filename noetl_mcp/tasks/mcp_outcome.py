@@ -14,6 +14,7 @@ import orjson
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from noetl_mcp.cuts import beginning, decoded, first_line
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.tasks.calls import Failed, HandedBack, UnknownOutcome
 from noetl_mcp.tasks.http_outcome import retry_after, verdict
@@ -113,11 +114,11 @@ def timed_out(talk: Talk, seconds: float) -> Outcome:
 def tool_error(talk: Talk, result: types.CallToolResult) -> Failed:
     """Return the failure that a tool tells of."""
     text = talk.masked(text_of(result.content)) or "the tool says that it failed, and nothing else"
-    details: dict[str, Json] = {"text": text[:_MOST_TEXT]}
+    details: dict[str, Json] = {"text": beginning(text, _MOST_TEXT)}
     data = result.structured_content
     if data is not None and len(orjson.dumps(data, default=str)) <= _MOST_DATA:
         details["data"] = data
-    words = f"{talk.asked.called}: {text[:_MOST_TEXT]}{_guess(talk)}"
+    words = f"{talk.asked.called}: {beginning(text, _MOST_TEXT)}{_guess(talk)}"
     return Failed("tool-error", words, retriable=not _is_unlisted(talk), details=details)
 
 
@@ -129,7 +130,7 @@ def wants_input(talk: Talk) -> Failed:
 
 def bad_result(talk: Talk, problem: RuntimeError) -> Outcome:
     """Return what it means that a result is not what its tool promises."""
-    words = f"{_of(talk)}: {talk.masked(str(problem).splitlines()[0][:500])}"
+    words = f"{_of(talk)}: {first_line(talk.masked(str(problem)), 500)}"
     return _open(talk, "bad-answer", words, retriable=False)
 
 
@@ -166,7 +167,7 @@ def _by_status(talk: Talk) -> Outcome:
 
 
 def _status_failure(talk: Talk, errand: Errand, words: str) -> Failed:
-    body = talk.masked(errand.body[:_MOST_TEXT].decode(errors="replace"))
+    body = beginning(talk.masked(decoded(errand.body)), _MOST_TEXT)
     return Failed(
         "http-status",
         words,
@@ -228,7 +229,7 @@ def _rpc(talk: Talk, problem: MCPError) -> RpcError:
     data = problem.data
     if data is not None and len(orjson.dumps(data, default=str)) > _MOST_DATA:
         data = None
-    return RpcError(problem.code, talk.masked(problem.message)[:_MOST_TEXT], data)
+    return RpcError(problem.code, beginning(talk.masked(problem.message), _MOST_TEXT), data)
 
 
 def _rpc_error(body: bytes) -> Json:
@@ -259,8 +260,8 @@ def _unreadable(problem: BaseException) -> str:
     if isinstance(problem, ValidationError):
         first = problem.errors(include_input=False, include_url=False, include_context=False)[0]
         where = ".".join(str(one) for one in first["loc"][-3:])
-        return f"the answer does not follow the protocol: {where}: {first['msg'][:200]}"
-    return str(problem).splitlines()[0][:300] if str(problem) else type(problem).__name__
+        return f"the answer does not follow the protocol: {where}: {beginning(first['msg'], 200)}"
+    return first_line(str(problem), 300) or type(problem).__name__
 
 
 def _of(talk: Talk) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import mcp_types as types
 from pydantic import TypeAdapter
 
+from noetl_mcp.cuts import beginning
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.tasks.calls import Call, Failed
 from noetl_mcp.tasks.credentials import Known
@@ -45,7 +46,7 @@ class Wanted:
         """How it is called in a message."""
         if self.kind == "list":
             return f"the list of {self.name}"
-        return f"{self.kind} '{self.name[:200]}'"
+        return f"{self.kind} '{beginning(self.name, 200)}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,9 @@ def wanted(call: Call) -> Wanted:
         told = json.dumps([asked.name, asked.arguments], allow_nan=False, ensure_ascii=False)
         told.encode()
     except (ValueError, TypeError, RecursionError):
-        words = f"what is asked of {asked.kind} {asked.name[:80]!r} cannot be written as JSON"
+        words = (
+            f"what is asked of {asked.kind} {beginning(asked.name, 80)!r} cannot be written as JSON"
+        )
         raise _wrong("bad-arguments", words) from None
     return asked
 
@@ -106,7 +109,7 @@ def server(call: Call, known: Known, *, commands: bool) -> Server:
         known_ones = ", ".join(VERSIONS)
         raise _wrong(
             "bad-protocol-version",
-            f"'{version[:40]}' is no protocol revision; there are {known_ones}",
+            f"'{beginning(version, 40)}' is no protocol revision; there are {known_ones}",
         )
     if settings.command is not None:
         return _program(call, settings.command, commands=commands)
@@ -137,7 +140,7 @@ def _program(call: Call, words: list[str], *, commands: bool) -> Server:
         raise _wrong("bad-auth", "a command takes no credential; give it what it needs by 'env'")
     env = tuple((name, _text(value)) for name, value in settings.env.items())
     command = Command(tuple(words), settings.cwd, env, settings.max_response_bytes)
-    name = f"the command '{' '.join(words[:3])[:120]}'"
+    name = f"the command '{beginning(' '.join(words[:3]), 120)}'"
     secrets = tuple(value for _, value in env)
     return Server(name, command, settings.protocol_version, settings.connect_timeout, secrets)
 
@@ -175,7 +178,9 @@ def _headers(
     taken = {name.lower() for name, _ in known}
     for name, value in (*given, *known):
         if not _NAME.fullmatch(name) or _BREAK.search(value):
-            raise _wrong("bad-header", f"the header {name[:60]!r} holds what no header may hold")
+            raise _wrong(
+                "bad-header", f"the header {beginning(name, 60)!r} holds what no header may hold"
+            )
         if _PROTOCOLS_OWN.fullmatch(name):
             raise _wrong("bad-header", f"the header {name!r} is set by the protocol itself")
     for name, _ in given:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import mcp_types as types
 
+from noetl_mcp.cuts import beginning
+from noetl_mcp.playbook.rendering.hiding import hidden
 from noetl_mcp.tasks.calls import Call, HandedBack
 from noetl_mcp.tasks.mcp_request import Server, Wanted
 from noetl_mcp.wire.exchange import Refused
@@ -74,10 +76,8 @@ class Talk:
 
     def masked(self, text: str) -> str:
         """Return a text of the server without the secrets that it was given."""
-        for secret in self.server.secrets:
-            if len(secret) >= _SHORTEST_SECRET:
-                text = text.replace(secret, "***")
-        return text
+        secrets = [one for one in self.server.secrets if len(one) >= _SHORTEST_SECRET]
+        return hidden(text, secrets, "***")
 
 
 class Telling:
@@ -91,7 +91,8 @@ class Telling:
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
         """Tell how far the server is."""
         far = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
-        self._kept = f"{self._talk.asked.called}: {far}{f', {message[:500]}' if message else ''}"
+        said = beginning(self._talk.masked(message or ""), 500)
+        self._kept = f"{self._talk.asked.called}: {far}{f', {said}' if said else ''}"
         if time.monotonic() - self._said_at >= _QUIET_SECONDS:
             self.end()
 

@@ -1,6 +1,8 @@
-"""Say whether a value is plain JSON, and where it is not. Converts and cuts nothing."""
+"""Say whether a value is plain JSON, and where it is not. Converts nothing."""
 
 import math
+
+from noetl_mcp.cuts import beginning
 
 MOST_INTEGER = 2**63
 MOST_DEPTH = 200
@@ -30,8 +32,8 @@ def not_plain(value: object, path: str = "$", depth: int = 0) -> str | None:
 
 def _entry(key: object, value: object, path: str, depth: int) -> str | None:
     if type(key) is not str:
-        return f"{path} has the key {str(key)[:60]}, which is no text"
-    return _text(key, path) or not_plain(value, f"{path}.{key[:60]}", depth + 1)
+        return f"{path} has the key {beginning(str(key), 60)}, which is no text"
+    return _text(key, path) or not_plain(value, f"{path}.{beginning(key, 60)}", depth + 1)
 
 
 def _text(text: str, path: str) -> str | None:

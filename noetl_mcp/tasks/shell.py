@@ -22,7 +22,7 @@ from noetl_mcp.tasks.folders import Folders, told
 from noetl_mcp.tasks.pieces import as_text, pieces_of
 from noetl_mcp.tasks.python.folders import Folders as Homes
 from noetl_mcp.tasks.python.folders import remove, sweep
-from noetl_mcp.tasks.python.output import Output
+from noetl_mcp.tasks.python.output import Output, known_around
 from noetl_mcp.tasks.shell_line import PREFIX, line
 from noetl_mcp.tasks.shell_output import Kept
 from noetl_mcp.tasks.shell_process import Order, Running
@@ -101,7 +101,9 @@ class _Run:
         most = self.call.settings.max_output_bytes
         around = self.call.around
         self.out, self.err = Kept(most), Kept(most)
-        self.log = Output(lambda text, stream: around.log(text, stream=stream), most)
+        self.log = Output(
+            lambda text, stream: around.log(text, stream=stream), most, known_around(around)
+        )
 
     async def all_of(self, commands: Sequence[Command]) -> Json:
         """Run them, and return what came of them."""

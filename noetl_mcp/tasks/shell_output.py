@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from noetl_mcp.cuts import decoded, last_lines
+
 
 @dataclass(slots=True)
 class Kept:
@@ -37,20 +39,18 @@ class Kept:
         """Return what is kept; bytes that are no text are shown as such."""
         self._trim()
         if not self.dropped:
-            return _shown(bytes(self._head + self._tail))
-        between = f"\n… {self.dropped:,} bytes were dropped here …\n"
-        return _shown(bytes(self._head)) + between + _shown(bytes(self._tail))
+            return _shown(decoded(bytes(self._head + self._tail)))
+        head = decoded(bytes(self._head), behind=True)
+        tail = decoded(bytes(self._tail), before=True)
+        return _shown(f"{head}\n… {self.dropped:,} bytes were dropped here …\n{tail}")
 
     def last_lines(self, most: int, longest: int) -> str:
         """Return the last lines, for a message."""
-        self._trim()
-        end = _shown(bytes((self._head + self._tail)[-4 * longest :])).rstrip().splitlines()
-        said = "\n".join(end[-most:])
-        return said if len(said) <= longest else "…" + said[-longest:]
+        return last_lines(self.text(), most, longest)
 
 
-def _shown(part: bytes) -> str:
-    return part.decode("utf-8", "replace").replace("\0", "�")
+def _shown(text: str) -> str:
+    return text.replace("\0", "�")
 
 
 __all__ = ["Kept"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from noetl_mcp.playbook.rendering.secret import MASK
+from noetl_mcp.playbook.rendering.hiding import hidden
 from noetl_mcp.tasks.calls import Call, Failed, Statement
 from noetl_mcp.tasks.sql_pieces import Token, first_words, refused, tokens
 from noetl_mcp.tasks.sql_text import parts, put_together, secrets_of, split, unused_mark
@@ -133,9 +133,7 @@ def secrets_in(statements: Sequence[Statement]) -> frozenset[str]:
 
 def masked(text: str, secrets: frozenset[str]) -> str:
     """Return a message in which no secret can be read."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, MASK)
-    return text
+    return hidden(text, secrets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from noetl_mcp import __version__
+from noetl_mcp.cuts import beginning
 from noetl_mcp.wire.connections import (
     TRIP,
     TROUBLE,
@@ -249,7 +250,9 @@ def _headers(request: Request) -> list[tuple[bytes, bytes]]:
         small = name.lower()
         missing.pop(small, None)
         if not _NAME.fullmatch(name) or _BREAK.search(value):
-            raise Refused("bad-header", f"the header {name[:60]!r} holds what no header may hold")
+            raise Refused(
+                "bad-header", f"the header {beginning(name, 60)!r} holds what no header may hold"
+            )
         if small in _OURS:
             raise Refused("bad-header", f"the header {name!r} is set by the request itself")
         found.append((name.encode(), value.encode()))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import uuid4
 
+from noetl_mcp.cuts import beginning
+
 MOST_LAYERS = 4
 """So many results stand inside each other, and no more."""
 _AS_SENT_IS_WRONG = frozenset((-32700, -32600, -32601, -32602))
@@ -74,7 +76,7 @@ def read(answer: Any, id_: str) -> Any:
     if not isinstance(answer, dict):
         raise NotRpc("the answer is no JSON object")
     if answer.get("id") is not None and str(answer["id"]) != id_:
-        raise NotRpc(f"the answer belongs to another request, {str(answer['id'])[:80]!r}")
+        raise NotRpc(f"the answer belongs to another request, {beginning(str(answer['id']), 80)!r}")
     error = answer.get("error")
     if error is not None and error != {}:
         return error_in(error)
@@ -88,7 +90,7 @@ def read(answer: Any, id_: str) -> Any:
 def error_in(error: Any) -> RpcError:
     """Return the error that a server tells, in whatever form."""
     if not isinstance(error, dict):
-        return RpcError(None, str(error)[:2_000])
+        return RpcError(None, beginning(str(error), 2_000))
     code = error.get("code")
     words = error.get("message") or error.get("msg") or "the server gives no reason"
     return RpcError(code if isinstance(code, int | str) else None, str(words), error.get("data"))

@@ -28,6 +28,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
+from noetl_mcp.cuts import beginning, decoded, last_lines
 from noetl_mcp.wire.exchange import Refused, TooLarge
 from noetl_mcp.wire.mcp_errand import ERRAND
 
@@ -83,12 +84,9 @@ class Program:
         return self.process.returncode
 
     def last_words(self) -> str:
-        """Return the end of what it said on standard error, in whole lines."""
-        lines = self.words.decode(errors="replace").splitlines()
-        lines = [line.rstrip() for line in lines if line.strip()]
-        if len(self.words) >= _LAST_WORDS and len(lines) > 1:
-            lines = lines[1:]  # the first one is cut
-        return "\n".join(lines[-10:])
+        """Return the last lines of what it said on standard error."""
+        is_cut = len(self.words) > _LAST_WORDS
+        return last_lines(decoded(self.words[-_LAST_WORDS:], before=is_cut), 10, _LAST_WORDS)
 
     @property
     def takes_more(self) -> bool:
@@ -255,7 +253,7 @@ class Lines:
         return SessionMessage(found)
 
     def _heard_noise(self, line: bytes) -> None:
-        self._program.noise = self._program.noise or line[:200].decode(errors="replace").strip()
+        self._program.noise = self._program.noise or beginning(decoded(line).strip(), 200)
         self._noisy += 1
         if self._noisy >= _MOST_NOISE:
             self._program.give_up(f"it wrote {_MOST_NOISE} lines that are no messages")
@@ -339,7 +337,7 @@ async def _hear(program: Program) -> None:
     stderr = program.process.stderr
     assert stderr is not None
     while chunk := await stderr.read(_CHUNK):
-        program.words = (program.words + chunk)[-_LAST_WORDS:]
+        program.words = (program.words + chunk)[-_LAST_WORDS - 1 :]  # one more tells that it is cut
 
 
 async def _stop(process: asyncio.subprocess.Process, grace: float) -> None:

@@ -5,6 +5,8 @@ The bound is kept while unpacking, so that a small answer cannot grow into all t
 
 import zlib
 
+from noetl_mcp.cuts import beginning
+
 CODINGS = "gzip, deflate"
 _GZIP = zlib.MAX_WBITS | 16
 _SLICE = 16_384
@@ -25,7 +27,7 @@ def unpack(body: bytes, codings: str, most: int) -> bytes:
         elif coding == "deflate":
             body = _deflated(body, most)
         else:
-            raise ValueError(f"'{coding[:40]}' is not a coding that was asked for")
+            raise ValueError(f"'{beginning(coding, 40)}' is not a coding that was asked for")
     return body
 
 

@@ -37,29 +37,49 @@ def in_json(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
 
 
-def _forms(secret: str) -> Iterator[str]:
+def plain_forms_of(secret: str) -> Iterator[str]:
+    """Yield a secret and what may come back of it alone: without its line end, and its lines."""
     if len(secret) < SHORTEST:
         return
     yield secret
-    yield secret.strip()
+    if len(secret.strip()) >= SHORTEST:
+        yield secret.strip()
     lines = secret.splitlines()
     if len(lines) > 1:
         yield from (one for one in lines if len(one) >= _SHORTEST_LINE and one[:5] != "-----")
-    if len(secret) > _LONGEST:
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield from plain_forms_of(secret)
+    if not SHORTEST <= len(secret) <= _LONGEST:
         return
     for quoted in (quote(secret, safe=""), quote(secret), quote_plus(secret)):
         yield quoted
         yield _lower_escapes(quoted)
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
-    yield repr(secret)[1:-1]
-    yield escape(secret)
+    yield from _in_python(secret)
+    yield from _in_markup(secret)
     yield from _encoded(secret.encode("utf-8", "replace"))
 
 
 def _lower_escapes(quoted: str) -> str:
     parts = quoted.split("%")
     return "%".join([parts[0], *(part[:2].lower() + part[2:] for part in parts[1:])])
+
+
+def _in_python(secret: str) -> Iterator[str]:
+    """Yield how Python writes it, beside quotes of either kind, in ASCII, and as bytes."""
+    yield repr(secret)[1:-1]
+    yield repr(secret + "'\"")[1:-4]
+    yield ascii(secret)[1:-1]
+    yield repr(secret.encode("utf-8", "replace"))[2:-1]
+
+
+def _in_markup(secret: str) -> Iterator[str]:
+    yield escape(secret)
+    yield escape(secret, quote=False)
+    yield escape(secret).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
 
 
 def _encoded(secret: bytes) -> Iterator[str]:
@@ -102,4 +122,12 @@ def known_by_name(user: str, password: str) -> Iterator[str]:
     yield b64encode(f"{user}:{password}".encode()).decode()
 
 
-__all__ = ["SHORTEST", "forms_of", "in_json", "known_by_address", "known_by_name", "probes_of"]
+__all__ = [
+    "SHORTEST",
+    "forms_of",
+    "in_json",
+    "known_by_address",
+    "known_by_name",
+    "plain_forms_of",
+    "probes_of",
+]

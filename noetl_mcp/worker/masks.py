@@ -4,19 +4,29 @@ Masks the texts of secrets, in every form in which they may come back, and numbe
 nothing else.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from noetl_mcp.playbook.rendering.secret import MASK, Secret, beginning_at_end
+from noetl_mcp.playbook.rendering.hiding import (
+    Place,
+    at_cuts,
+    covered,
+    quoted,
+    shows_cuts,
+    standing,
+)
+from noetl_mcp.playbook.rendering.secret import MASK, Secret
 from noetl_mcp.worker.forms import (
     SHORTEST,
     forms_of,
     in_json,
     known_by_address,
     known_by_name,
+    plain_forms_of,
     probes_of,
 )
 from noetl_mcp.worker.settle import Fault
@@ -26,8 +36,10 @@ PUBLIC_FIELDS = frozenset(
     | {"token_url", "client_id", "scope", "audience", "resource", "ca_file"}
 )
 """What anybody may see of a credential."""
-_CUT = "…"
-"""Stands where a text was cut off, perhaps in the middle of a secret."""
+_UNUSUAL = re.compile(rb"%|\.\.\.|\xe2\x80\xa6")
+"""Where one of these stands, a part of a secret may stand, or one that is quoted in part."""
+_OWN_CODE = re.compile(r"secret|(postgres|duckdb)-[0-9A-Za-z-]+")
+"""Codes that say nothing of a secret though it may be such a word; conditions ask for them."""
 
 
 def secrets_of(credential: Mapping[str, Any]) -> Iterator[str]:
@@ -64,7 +76,10 @@ class Mask:
     """Everything that is looked for."""
     _numbers: set[str] = field(default_factory=set)
     _probes: set[bytes] = field(default_factory=set)
-    _longest_first: tuple[str, ...] | None = None
+    _plain: set[str] = field(default_factory=set)
+    """The secrets as they were told, for these may come back quoted in any way."""
+    _sorted: tuple[str, ...] | None = None
+    _joined: str = ""
 
     def add(self, secrets: Iterable[str | Secret]) -> None:
         """Look for these from now on; of a text that holds secrets, for the secrets in it."""
@@ -74,7 +89,8 @@ class Mask:
                     self.secrets |= forms_of(text)
                     self._probes.update(probes_of(text))
                     self._numbers.add(text)
-        self._longest_first = None
+                    self._plain.update(plain_forms_of(text))
+        self._sorted = None
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
@@ -90,8 +106,8 @@ class Mask:
             packed = orjson.dumps(value)
         except (TypeError, ValueError, RecursionError):
             return self._deeply(value, self._all(), {})
-        is_cut = _CUT.encode() in packed
-        if not is_cut and not any(probe in packed for probe in self._probes):
+        may_hide = _UNUSUAL.search(packed) or (self._spaced and b"+" in packed)
+        if not may_hide and not any(probe in packed for probe in self._probes):
             return value
         found = tuple(one for one in self._all() if in_json(one) in packed)
         return self._deeply(value, found, {})
@@ -100,27 +116,34 @@ class Mask:
         """Return a failure without secrets."""
         if not self.secrets:
             return fault
-        return replace(fault, message=self.text(fault.message), details=self.value(fault.details))
+        is_own = _OWN_CODE.fullmatch(fault.code) is not None
+        return replace(
+            fault,
+            code=fault.code if is_own else self.text(fault.code),
+            message=self.text(fault.message),
+            details=self.value(fault.details),
+        )
+
+    @property
+    def _spaced(self) -> bool:
+        """Whether there are secrets with a space, which a URL may hold as a plus sign."""
+        return any(" " in one for one in self._plain)
 
     def _all(self) -> tuple[str, ...]:
-        if self._longest_first is None:
-            self._longest_first = tuple(sorted(self.secrets, key=lambda one: (-len(one), one)))
-        return self._longest_first
+        if self._sorted is None:
+            self._sorted = tuple(sorted(self.secrets, key=lambda one: (-len(one), one)))
+            self._joined = "\0".join(self._sorted)
+        return self._sorted
 
     def _masked(self, text: str, secrets: tuple[str, ...]) -> str:
-        for secret in secrets:
-            text = text.replace(secret, MASK)
-        return self._without_beginnings(text) if _CUT in text else text
-
-    def _without_beginnings(self, text: str) -> str:
-        """Mask what stands of a secret at the end of a line that was cut off there."""
-        lines = text.split("\n")
-        for place, line in enumerate(lines):
-            if line.endswith(_CUT):
-                kept = line.removesuffix(_CUT)
-                left = beginning_at_end(kept, self._all())
-                lines[place] = (kept[:-left] + MASK if left else kept) + _CUT
-        return "\n".join(lines)
+        places: list[Place] = [*standing(text, secrets)]
+        if shows_cuts(text):
+            places += at_cuts(text, self._all(), self._joined)
+        if "%" in text:
+            places += quoted(text, self._plain, self._joined, plus=False)
+        if "+" in text and self._spaced:
+            places += quoted(text, self._plain, self._joined, plus=True)
+        return covered(text, places)
 
     def _deeply(self, value: Any, secrets: tuple[str, ...], keys: dict[Any, Any]) -> Any:
         if isinstance(value, str):

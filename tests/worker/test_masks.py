@@ -295,6 +295,9 @@ REQUESTS = {
     "in a short address": 'url: "http://us:{{{{ secrets.short }}}}@{host}/e"',
     "as a credential": 'url: "http://{host}/e", '
     'auth: {{type: basic, username: us, password: "{{{{ secrets.token }}}}"}}',
+    "quoted in part": 'url: "http://{host}/broken/{{{{ secrets.half }}}}/e"',
+    "quoted in part, with more": 'url: "http://{host}/broken?k={{{{ secrets.half }}}}"',
+    "quoted in part in the query": 'url: "http://{host}/e?k={{{{ secrets.sign }}}}"',
     "in parameters": 'url: "http://{host}/broken", params: {{a: "{{{{ secrets.odd }}}}"}}',
 }
 
@@ -304,6 +307,7 @@ def test_nothing_that_a_server_tells_back_shows_a_secret(
     shop: Shop, echo: str, request_: str
 ) -> None:
     secrets = {"token": "s3cr3t-V4lue", "pin": "987654", "odd": "o&d/ S3cret", "short": "pw12"}
+    secrets |= {"half": "pässwörd|^geheim", "sign": 's3cr3t-V4lue+"x'}
     shop.secrets = World({}, {name: Secret(text) for name, text in secrets.items()})
 
     shop.run(
@@ -315,7 +319,7 @@ def test_nothing_that_a_server_tells_back_shows_a_secret(
     kept = told(shop)
     assert "127.0.0.1" in kept
     shown = [
-        *("s3cr3t", "V4lue", "987654", "S3cret", "pw12"),
+        *("s3cr3t", "V4lue", "987654", "S3cret", "pw12", "ssw%C3", "geheim"),
         *(base64.b64encode(f"us:{one}".encode()).decode() for one in secrets.values()),
     ]
     assert [one for one in shown if one in kept] == []

@@ -138,12 +138,29 @@ def atoms_of(*values: object) -> frozenset[str]:
 
 def beginning_at_end(text: str, secrets: Iterable[str]) -> int:
     """Return how many signs at the end of a text begin a secret that does not end there."""
-    longest = 0
+    last, longest = text[-_SHORTEST:], 0
+    if len(last) < _SHORTEST:
+        return 0
     for secret in secrets:
-        for length in range(min(len(secret) - 1, len(text)), max(longest, _SHORTEST - 1), -1):
+        at = secret.rfind(last, 0, len(secret) - 1)
+        while at >= 0 and (length := at + _SHORTEST) > longest:
             if text.endswith(secret[:length]):
                 longest = length
-                break
+            at = secret.rfind(last, 0, length - 1)
+    return longest
+
+
+def end_at_beginning(text: str, secrets: Iterable[str]) -> int:
+    """Return how many signs at the beginning of a text end a secret that does not begin there."""
+    first, longest = text[:_SHORTEST], 0
+    if len(first) < _SHORTEST:
+        return 0
+    for secret in secrets:
+        at = secret.find(first, 1)
+        while at >= 0 and (length := len(secret) - at) > longest:
+            if text.startswith(secret[at:]):
+                longest = length
+            at = secret.find(first, at + 1)
     return longest
 
 
@@ -190,6 +207,7 @@ __all__ = [
     "changed",
     "composed",
     "covered",
+    "end_at_beginning",
     "refuse",
     "shown",
     "uncovered",

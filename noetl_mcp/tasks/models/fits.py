@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from noetl_mcp.cuts import beginning
 from noetl_mcp.tasks.patterns import Patterns
 
 MOST_TOLD = 5
@@ -41,7 +42,7 @@ def misfits(value: Any, schema: Mapping[str, Any]) -> list[str]:
         return [str(problem)]
     finally:
         _PATTERNS.reset(token)
-    return [f"{one.json_path}: {one.message}"[:500] for one in found[:MOST_TOLD]]
+    return [beginning(f"{one.json_path}: {one.message}", 500) for one in found[:MOST_TOLD]]
 
 
 class _Unsearchable(Exception):
@@ -87,7 +88,9 @@ def _without_dialects(schema: Any) -> Any:
 def _found(pattern: str, text: str) -> bool:
     found = _PATTERNS.get().matches(pattern, text)
     if found is None:
-        raise _Unsearchable(f"looking for the pattern {pattern[:200]} would take too long")
+        raise _Unsearchable(
+            f"looking for the pattern {beginning(pattern, 200)} would take too long"
+        )
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from noetl_mcp.cuts import beginning
 from noetl_mcp.tasks.models.said import BrokenOff, NoAnswer, as_text
 
 _END = "[DONE]"
@@ -97,7 +98,9 @@ def _chunk(data: str) -> dict[str, Any]:
     if not isinstance(chunk, dict):
         raise NoAnswer("a piece of the stream is no JSON object")
     if chunk.get("error"):
-        raise BrokenOff(f"the stream says: {orjson.dumps(chunk['error']).decode()[:1_000]}")
+        raise BrokenOff(
+            f"the stream says: {beginning(orjson.dumps(chunk['error']).decode(), 1_000)}"
+        )
     return chunk
 
 

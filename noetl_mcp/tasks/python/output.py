@@ -3,17 +3,17 @@
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable, Iterable
 
+from noetl_mcp.playbook.rendering.hiding import hidden
 from noetl_mcp.playbook.rendering.secret import MASK, beginning_at_end
 
 LONGEST_LINE = 16_384
 _decoder = getincrementaldecoder("utf-8")
 
 
-def hidden(text: str, secrets: Iterable[str]) -> str:
-    """Return a text with every secret in it masked."""
-    for secret in secrets:
-        text = text.replace(secret, MASK)
-    return text
+def known_around(around: object) -> tuple[str, ...]:
+    """Return the secrets that are masked around a call: no line may be cut within one."""
+    mask = getattr(around, "mask", None)
+    return () if mask is None else tuple(mask.secrets)
 
 
 class Output:
@@ -42,7 +42,7 @@ class Output:
     def close(self) -> None:
         """Log what has no line end, and how much was dropped."""
         for name, stream in self._open.items():
-            rest = stream.rest()
+            rest = stream.rest(is_cut=self._dropped > 0)
             if self._dropped and (left := beginning_at_end(rest, self._secrets)):
                 rest = rest[:-left] + MASK
             if rest:
@@ -72,8 +72,9 @@ class _Stream:
             self._rest = self._rest[kept:]
         return [line.removesuffix("\r") for line in lines]
 
-    def rest(self) -> str:
-        return self._rest + self._decoder.decode(b"", final=True)
+    def rest(self, *, is_cut: bool) -> str:
+        """Return what has no line end, without half a character that was cut."""
+        return self._rest + self._decoder.decode(b"", final=not is_cut)
 
 
-__all__ = ["LONGEST_LINE", "Output", "hidden"]
+__all__ = ["LONGEST_LINE", "Output", "known_around"]

@@ -3,7 +3,7 @@
 Imports none of the user's code and runs none of it in this process; it only asks others to.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from signal import SIGABRT, SIGBUS, SIGSEGV, Signals
@@ -11,13 +11,15 @@ from signal import SIGABRT, SIGBUS, SIGSEGV, Signals
 import orjson
 
 from noetl_mcp.playbook.node import Json
+from noetl_mcp.playbook.rendering.hiding import hidden
 from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
 from noetl_mcp.tasks.python.frames import RESULT, Frame
 from noetl_mcp.tasks.python.interpreter import Ended, Interpreter
-from noetl_mcp.tasks.python.output import Output, hidden
+from noetl_mcp.tasks.python.output import Output, known_around
 from noetl_mcp.tasks.python.pool import Closed, Habits, Pool
 from noetl_mcp.tasks.python.program import Order, Program, read_order, read_program
 
+_LONGEST_NAME = 200
 _IN_VAIN = frozenset(
     (
         "bad-call",
@@ -59,7 +61,7 @@ class Python:
         output = Output(
             lambda text, stream: call.around.log(text, stream=stream),
             call.settings.max_output_bytes,
-            (*order.secrets, *_known_around(call)),
+            (*order.secrets, *known_around(call.around)),
         )
         try:
             answer = await _asked(interpreter, call, order, output)
@@ -80,12 +82,6 @@ class Python:
             most_result_bytes=self._habits.most_result_bytes,
             secrets=secrets,
         )
-
-
-def _known_around(call: Call) -> Iterable[str]:
-    """Return the secrets that are masked around a call: no line may be cut within one."""
-    mask = getattr(call.around, "mask", None)
-    return () if mask is None else tuple(mask.secrets)
 
 
 async def _asked(interpreter: Interpreter, call: Call, order: Order, output: Output) -> Frame:
@@ -131,6 +127,9 @@ def _read(answer: Frame, call: Call, order: Order) -> Json:
         result: Json = told
         return result
     code, details = told["code"], told["details"]
+    name = details.get("type", "") if details is not None else ""
+    if len(name) > _LONGEST_NAME or hidden(name, known_around(call.around)) != name:
+        code = "error"  # it is made of the name
     message = hidden(told["message"], order.secrets)
     if code == "memory" and call.settings.memory_mb is not None:
         message += f": {call.settings.memory_mb} MB"
