@@ -3,7 +3,7 @@
 Reads only what the run knows already; decides nothing itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,17 +108,28 @@ class SecretLeft(Exception):
     """A secret would be kept where everybody can read it."""
 
 
-def plain(value: Any) -> Any:
-    """Return a rendered value, refusing secrets: what is kept can be read by everybody."""
+def plain(value: Any, where: str = "") -> Any:
+    """Return a rendered value, refusing secrets: what is kept can be read by everybody.
+
+    `where` names it in the message, as somebody has written it.
+    """
     if isinstance(value, Secret):
-        raise SecretLeft("a secret cannot be kept in the log; use secrets.NAME where it is needed")
+        what = f"'{where}' is a secret or made of one, which" if where else "a secret"
+        raise SecretLeft(f"{what} cannot be kept in the log; use secrets.NAME where it is needed")
     if isinstance(value, dict):
-        for one in value.values():
-            plain(one)
-    elif isinstance(value, list):
-        for one in value:
-            plain(one)
+        for key, one in value.items():
+            plain(one, f"{where}.{key}" if where else "")
+    elif isinstance(value, (list, tuple)):
+        for number, one in enumerate(value):
+            plain(one, f"{where}[{number}]" if where else "")
     return value
+
+
+def openly(settings: Mapping[str, Any], keys: Collection[str] | None = None) -> None:
+    """Refuse secrets in settings that are kept or steer what is kept; in some of them, if told."""
+    for key, value in settings.items():
+        if keys is None or key in keys:
+            plain(value, key)
 
 
 def truth(value: object) -> bool:
@@ -128,4 +139,4 @@ def truth(value: object) -> bool:
     return bool(value)
 
 
-__all__ = ["Asked", "SecretLeft", "plain", "truth"]
+__all__ = ["Asked", "SecretLeft", "openly", "plain", "truth"]

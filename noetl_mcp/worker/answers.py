@@ -36,7 +36,8 @@ def check_returned(node: Node, answer: Any, scope: Mapping[str, object]) -> None
     if said is None:
         return
     wanted = said.render(scope)
-    missing = [name for name in wanted.get("returns", ()) if not _has(answer, name)]
+    names = plain(wanted.get("returns", ()), "returns")
+    missing = [name for name in names if not _has(answer, name)]
     if missing:
         told = ", ".join(map(repr, missing))
         raise Failed("assert", f"the result has no {told}", retriable=False)

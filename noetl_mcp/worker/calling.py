@@ -3,14 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from noetl_mcp.broker.asked import openly
 from noetl_mcp.broker.guards import guards_of
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.run import Run, item_name
 from noetl_mcp.playbook.rendering.secret import uncovered
+from noetl_mcp.playbook.values import Model
 from noetl_mcp.queue.encode import encode
 from noetl_mcp.queue.lease import Lease, Told
 from noetl_mcp.tasks.calls import Call, Failed, HandedBack, UnknownOutcome
@@ -20,6 +22,7 @@ from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rendered import SPEAKS_OK, Rendered
 from noetl_mcp.worker.settle import Kind, Work
 
+Kept = TypeVar("Kept", bound=Model)
 MAY_SEND = 0.6
 """A write goes out only while so much of the lease is not yet gone."""
 
@@ -184,15 +187,25 @@ def validated(node: Node, rendered: Rendered) -> Any:
         return node.made
     if rendered.model is None:
         return uncovered(rendered.settings)
+    made = _made(rendered.model, node, uncovered(rendered.settings))
+    if node.is_constant:
+        node.made = made
+    return made
+
+
+def kept_settings(model: type[Kept], rendered: Rendered) -> Kept:
+    """Return the settings of a step that waits: they are kept, so none may be a secret."""
+    openly(rendered.settings)
+    return _made(model, rendered.node, dict(rendered.settings))
+
+
+def _made(model: type[Kept], node: Node, settings: Any) -> Kept:
     try:
-        made = rendered.model.model_validate(uncovered(rendered.settings))
+        return model.model_validate(settings)
     except ValidationError as refused:
         lines = refused.errors(include_input=False, include_url=False, include_context=False)
         told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in lines)
         raise Failed("bad-settings", f"step '{node.name}': {told}", retriable=False) from None
-    if node.is_constant:
-        node.made = made
-    return made
 
 
 __all__ = [
@@ -202,6 +215,7 @@ __all__ = [
     "Rules",
     "gate_of",
     "is_gated",
+    "kept_settings",
     "key_of",
     "validated",
     "within",

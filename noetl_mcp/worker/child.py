@@ -6,11 +6,13 @@ The child is found again by its key, whatever died in between. Holds no worker w
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from noetl_mcp.broker.asked import plain
 from noetl_mcp.broker.run import Run
 from noetl_mcp.queue.encode import decode, encode
 from noetl_mcp.queue.lease import Status
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.tasks.specs_flow import PlaybookSettings
+from noetl_mcp.worker.calling import kept_settings
 from noetl_mcp.worker.iterator import Answered
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Settler, Work
@@ -37,9 +39,10 @@ class Child:
 
     async def __call__(self, work: Work, rendered: Rendered) -> None:
         """Start the child, or look how it stands."""
-        said = PlaybookSettings.model_validate(dict(rendered.settings))
+        said = kept_settings(PlaybookSettings, rendered)
         note = decode(work.lease.note) if work.lease.note else None
         if note is None:
+            plain(rendered.input, "input")
             payload = rendered.input if isinstance(rendered.input, Mapping) else {}
             number = await self.children.start_child(
                 work.run, work, said.path, said.version, payload

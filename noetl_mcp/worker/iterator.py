@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
-from noetl_mcp.broker.asked import plain, truth
+from noetl_mcp.broker.asked import openly, plain, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.records import Key, Outcome
 from noetl_mcp.broker.route import settles
@@ -72,6 +72,7 @@ class Iterator:
     async def _open(self, work: Work, rendered: Rendered) -> None:
         node, run = work.node, work.run
         settings = rendered.settings
+        openly(settings)
         items = collection(run, work.item, node, rendered)
         run.collections[node.idx, work.item] = (items, rendered.input)
         if not items:

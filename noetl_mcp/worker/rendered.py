@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from noetl_mcp.broker.asked import plain
 from noetl_mcp.broker.names import Scope
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.results import Known
@@ -77,7 +78,7 @@ def render_call(run: Run, node: Node, item: int, former: Known | None = None) ->
         sql,
         care["expect"].render(scope) if "expect" in care else {},
         care["auth"].render(scope) if "auth" in care else None,
-        None if timeout is None else float(timeout),
+        None if timeout is None else float(plain(timeout, "timeout")),
         model,
     )
     if found.saves:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl_mcp.broker.asked import Asked, truth
+from noetl_mcp.broker.asked import Asked, openly, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.run import Run
 from noetl_mcp.queue.encode import decode
@@ -14,6 +14,7 @@ from noetl_mcp.worker.settle import Fault
 
 FORBIDDEN = frozenset(("read-only", "unconfirmed"))
 """Failures of what may not be done here: every further attempt would meet the same."""
+_NUMBERS = ("max_attempts", "initial_delay", "backoff_multiplier", "max_delay", "jitter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Policy:
             return None
         scope = asked.scope(self.node)
         said = tree.render(scope)
+        openly(said, _NUMBERS)
         made = lease.attempt - lease.crashes - _before(lease)
         if made >= int(said.get("max_attempts", 3)):
             return None

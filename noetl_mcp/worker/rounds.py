@@ -6,7 +6,7 @@ Settles nothing; raises what the step fails with.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from noetl_mcp.broker.asked import Asked, truth
+from noetl_mcp.broker.asked import Asked, openly, plain, truth
 from noetl_mcp.broker.results import Known
 from noetl_mcp.compiler.plan import TEMPLATE_MARK
 from noetl_mcp.diagnostics import shorten
@@ -42,6 +42,7 @@ def repeats(
     if tree is None:
         return None
     said = tree.render(scope)
+    openly(said, ("max", "on_max", "delay", "collect"))
     kept = work.kept
     rounds = kept.get("rounds", 0) + 1
     until, goes_on = said.get("until"), said.get("while")
@@ -89,7 +90,7 @@ def collected(work: Work, answer: Any, text: str) -> tuple[Any, str]:
     if part is None:
         return answer, text
     own = Asked(work.run, work.node, work.item, Known("done", answer))
-    said = part.render(own.scope(work.node))
+    said = plain(part.render(own.scope(work.node)), "collect")
     if not said:
         return answer, text
     kept = work.kept

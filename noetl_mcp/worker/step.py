@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
-from noetl_mcp.broker.asked import Asked, truth
+from noetl_mcp.broker.asked import Asked, SecretLeft, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.results import Known
 from noetl_mcp.broker.run import Run
@@ -284,7 +284,8 @@ class Steps:
             again = policy.asks(Asked(run, node, work.item, known, payload or {}), lease, fault)
         except ERRORS as problem:
             again = None
-            fault = Fault("retry", f"{problem} (after: {fault.message})", retriable=False)
+            code = "secret" if isinstance(problem, SecretLeft) else "retry"
+            fault = Fault(code, f"{problem} (after: {fault.message})", retriable=False)
         if again is None:
             self.settler.failed(work, fault, payload=payload)
             return

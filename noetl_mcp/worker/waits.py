@@ -12,6 +12,7 @@ from noetl_mcp.queue.encode import decode, encode
 from noetl_mcp.queue.lease import State, Told
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.tasks.specs_flow import ApproveSettings, CallbackSettings, WaitSettings
+from noetl_mcp.worker.calling import kept_settings
 from noetl_mcp.worker.iterator import Answered
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Kind, Settler, Work
@@ -54,7 +55,7 @@ class Waits:
         """Wait for a person to say yes or no."""
         note = decode(work.lease.note) if work.lease.note else None
         if note is None:
-            said = ApproveSettings.model_validate(dict(rendered.settings)).approve
+            said = kept_settings(ApproveSettings, rendered).approve
             note = {
                 "approve": {"who": list(said.who), "message": said.message},
                 "on_timeout": said.on_timeout,
@@ -71,7 +72,7 @@ class Waits:
         """Wait for an answer that somebody posts to this step's address."""
         note = decode(work.lease.note) if work.lease.note else None
         if note is None:
-            said = CallbackSettings.model_validate(dict(rendered.settings))
+            said = kept_settings(CallbackSettings, rendered)
             note = {
                 "callback": {"message": said.message, "schema": said.answer_schema},
                 "on_timeout": said.on_timeout,
@@ -80,7 +81,7 @@ class Waits:
         await self._listen(work, rendered, note, None)
 
     def _begin_wait(self, rendered: Rendered) -> dict[str, Any]:
-        said = WaitSettings.model_validate(dict(rendered.settings)).wait
+        said = kept_settings(WaitSettings, rendered).wait
         if said.event is not None:
             return {
                 "event": said.event,
