@@ -137,9 +137,10 @@ class Mask:
 
     def _masked(self, text: str, secrets: tuple[str, ...]) -> str:
         places: list[Place] = [*standing(text, secrets)]
-        if shows_cuts(text):
+        is_cut = shows_cuts(text)
+        if is_cut:
             places += at_cuts(text, self._all(), self._joined)
-        if "%" in text:
+        if is_cut or "%" in text:  # of a quoted sign less than that may be left
             places += quoted(text, self._plain, self._joined, plus=False)
         if "+" in text and self._spaced:
             places += quoted(text, self._plain, self._joined, plus=True)

@@ -6,7 +6,7 @@ Nothing of a secret is shown: what may be the beginning of one is held back unti
 import time
 from collections.abc import Callable, Iterable
 
-from noetl_mcp.playbook.rendering.secret import beginning_at_end
+from noetl_mcp.playbook.rendering.hiding import tellable
 from noetl_mcp.tasks.models.streamed import Events, spoken
 
 STREAM = "model"
@@ -33,7 +33,7 @@ class Writing:
             return
         self._kept += "".join(spoken(data) for data in self._events.feed(piece))
         if time.monotonic() - self._said_at >= _QUIET_SECONDS:
-            self._tell(len(self._kept) - beginning_at_end(self._kept, self._secrets))
+            self._tell(tellable(self._kept, self._secrets))
 
     def end(self) -> None:
         """Show what was held back."""

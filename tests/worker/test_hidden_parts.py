@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from noetl_mcp.cuts import CUT, beginning, decoded, end, last_lines
 from noetl_mcp.playbook.rendering.secret import MASK, beginning_at_end, end_at_beginning
+from noetl_mcp.tasks.python.output import LONGEST_LINE, Output
 from noetl_mcp.tasks.shell_output import Kept
 from noetl_mcp.worker.masks import Mask
 from noetl_mcp.worker.settle import Fault
+from noetl_mcp.worker.turn_writing import Writing
 
 FILLER = "·"
 SIGNS = st.text("aaabB3'\"\\\n %+/|^&<ä漢𝄞", min_size=4, max_size=30)
@@ -31,7 +33,7 @@ def masking(*secrets: str) -> Mask:
 def left(shown: str) -> int:
     """Return how long the longest part is that can be read of what is no filler."""
     runs = re.split(f"[{FILLER}{CUT}•]+", _NOTE.sub("", shown))
-    return max(len(unquote(run).strip()) for run in runs)
+    return max(len(unquote(run, errors="ignore").strip()) for run in runs)
 
 
 def kept(text: str, most: int) -> str:
@@ -59,14 +61,22 @@ CUTS: dict[str, Callable[[str, int], str]] = {
 
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS.keys())
 @given(
-    secret=SECRETS, before=st.integers(0, 40), behind=st.integers(0, 40), most=st.integers(1, 60)
+    secret=SECRETS,
+    inner=st.tuples(st.integers(0, 30), st.integers(0, 30)),
+    around=st.tuples(st.integers(0, 40), st.integers(0, 40)),
+    most=st.integers(1, 60),
 )
 def test_wherever_a_text_is_cut_less_than_four_signs_of_a_secret_are_left(
-    cut: Callable[[str, int], str], secret: str, before: int, behind: int, most: int
+    cut: Callable[[str, int], str],
+    secret: str,
+    inner: tuple[int, int],
+    around: tuple[int, int],
+    most: int,
 ) -> None:
-    text = FILLER * before + secret + FILLER * behind
+    text = FILLER * around[0] + secret + FILLER * around[1]
+    mask = masking(secret, secret[min(inner) : max(inner)])
 
-    shown = masking(secret).value({"said": [cut(text, most)]})["said"][0]
+    shown = mask.value({"said": [cut(text, most)]})["said"][0]
 
     assert left(shown) < 4
 
@@ -119,6 +129,7 @@ def test_a_secret_is_masked_in_what_python_and_json_write(secret: str, quoted: b
         ("x… 12 bytes were dropped here …token and", f"x… 12 bytes were dropped here …{MASK} and"),
         ("is S3cre… (cut: 5 of 9)", f"is {MASK}… (cut: 5 of 9)"),
         ("…cret-to…", f"…{MASK}…"),
+        ("…Doken", f"…{MASK}"),
         ("Failing row contains (1, S3cret-t...).", f"Failing row contains (1, {MASK}...)."),
     ],
 )
@@ -161,3 +172,32 @@ def test_parts_are_measured_as_they_stand(text: str, secret: str) -> None:
 
     assert beginning_at_end(text, [secret]) == begun
     assert end_at_beginning(text, [secret]) == ended
+
+
+@given(secret=SECRETS, at=st.integers(0, 31))
+def test_a_line_that_is_too_long_for_the_log_is_not_parted_within_a_secret(
+    secret: str, at: int
+) -> None:
+    secret = secret.replace("\n", "n")
+    mask, lines = masking(secret), list[str]()
+    output = Output(lambda text, _: lines.append(mask.text(text)), 1_000_000, mask.secrets)
+
+    output.feed("stdout", (FILLER * (LONGEST_LINE + 1 - at) + secret[:at]).encode())
+    output.feed("stdout", (secret[at:] + FILLER).encode())
+    output.close()
+
+    assert left("".join(lines)) == 0
+
+
+@given(secret=SECRETS, at=st.integers(0, 31))
+def test_what_a_model_writes_is_not_parted_within_a_secret(secret: str, at: int) -> None:
+    mask, lines = masking(secret), list[str]()
+    writing = Writing(lambda text: lines.append(mask.text(text)), mask.secrets)
+
+    for piece in (FILLER + secret[:at], secret[at:] + FILLER):
+        said = json.dumps({"choices": [{"delta": {"content": piece}}]})
+        writing.heard(f"data: {said}\n\n".encode())
+    writing.end()
+
+    assert left("".join(lines)) == 0
+    assert FILLER in "".join(lines)

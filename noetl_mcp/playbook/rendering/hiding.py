@@ -5,7 +5,7 @@ that a secret that begins like another, or inside of it, leaves nothing to be re
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from urllib.parse import unquote
 
 from noetl_mcp.cuts import CUT
@@ -60,6 +60,15 @@ def standing(text: str, secrets: Iterable[str]) -> Iterator[Place]:
         while at >= 0:
             yield at, at + len(secret)
             at = text.find(secret, at + 1)
+
+
+def tellable(text: str, secrets: Collection[str]) -> int:
+    """Return how much of a text can be told when more is to come: no secret is parted."""
+    length = len(text) - beginning_at_end(text, secrets, least=1)
+    for first, behind in reversed(_joined(standing(text, secrets))):
+        if first < length < behind:
+            length = first
+    return length
 
 
 def at_cuts(text: str, secrets: Iterable[str], all_of_them: str) -> Iterator[Place]:
@@ -128,4 +137,4 @@ def _unquoted(text: str) -> tuple[str, list[int]]:
     return "".join(signs), places
 
 
-__all__ = ["Place", "at_cuts", "covered", "hidden", "quoted", "shows_cuts", "standing"]
+__all__ = ["Place", "at_cuts", "covered", "hidden", "quoted", "shows_cuts", "standing", "tellable"]

@@ -136,14 +136,14 @@ def atoms_of(*values: object) -> frozenset[str]:
     return frozenset(found)
 
 
-def beginning_at_end(text: str, secrets: Iterable[str]) -> int:
+def beginning_at_end(text: str, secrets: Iterable[str], least: int = _SHORTEST) -> int:
     """Return how many signs at the end of a text begin a secret that does not end there."""
-    last, longest = text[-_SHORTEST:], 0
-    if len(last) < _SHORTEST:
+    last, longest = text[-least:], 0
+    if len(last) < least:
         return 0
     for secret in secrets:
         at = secret.rfind(last, 0, len(secret) - 1)
-        while at >= 0 and (length := at + _SHORTEST) > longest:
+        while at >= 0 and (length := at + least) > longest:
             if text.endswith(secret[:length]):
                 longest = length
             at = secret.rfind(last, 0, length - 1)

@@ -3,10 +3,11 @@
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable, Iterable
 
-from noetl_mcp.playbook.rendering.hiding import hidden
+from noetl_mcp.playbook.rendering.hiding import hidden, tellable
 from noetl_mcp.playbook.rendering.secret import MASK, beginning_at_end
 
 LONGEST_LINE = 16_384
+_MOST_HELD = 8 * LONGEST_LINE
 _decoder = getincrementaldecoder("utf-8")
 
 
@@ -59,7 +60,7 @@ class _Stream:
 
     __slots__ = ("_decoder", "_rest", "_secrets")
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: tuple[str, ...]) -> None:
         self._secrets = secrets
         self._decoder: IncrementalDecoder = _decoder("replace")
         self._rest = ""
@@ -67,8 +68,10 @@ class _Stream:
     def lines(self, data: bytes) -> list[str]:
         *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
         if len(self._rest) > LONGEST_LINE:
-            kept = len(self._rest) - beginning_at_end(self._rest, self._secrets)
-            lines.append(self._rest[:kept])
+            kept = tellable(self._rest, self._secrets)
+            if len(self._rest) > _MOST_HELD:  # it is full of secrets, or one itself
+                kept = len(self._rest)
+            lines += [self._rest[:kept]] if kept else []
             self._rest = self._rest[kept:]
         return [line.removesuffix("\r") for line in lines]
 
