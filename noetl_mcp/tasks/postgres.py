@@ -25,11 +25,10 @@ from noetl_mcp.tasks.postgres_errors import OPEN_PLACE, WRONG_GUESS, failure, is
 from noetl_mcp.tasks.postgres_pool import Connections
 from noetl_mcp.tasks.postgres_values import TEXT, UNKNOWN, Reader, Written, reader, write
 from noetl_mcp.tasks.specs_data import PostgresServer, PostgresSettings
-from noetl_mcp.tasks.sql_pieces import first_words, refused
+from noetl_mcp.tasks.sql_pieces import MARKS, refused, tokens
 from noetl_mcp.tasks.sql_script import Most, masked, script, secrets_in
 from noetl_mcp.tasks.sql_text import numbered
 from noetl_mcp.tasks.sql_values import Answer, shaped
-from noetl_mcp.tasks.sql_words import looks_like_writing
 
 T = TypeVar("T")
 Link = psycopg.AsyncConnection[Any]
@@ -43,7 +42,10 @@ _OPEN_NUMBER = re.compile(r"\$(\d+)")
 _ROWS = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.TUPLES_CHUNK, pq.ExecStatus.SINGLE_TUPLE)
 _COPIES = (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH)
 # Answers must not depend on how a server was set up.
-_HABITS = "SET {0}datestyle TO ISO; SET {0}intervalstyle TO postgres; SET {0}bytea_output TO hex"
+_HABITS = (
+    "SET {0}datestyle TO ISO; SET {0}intervalstyle TO postgres; SET {0}bytea_output TO hex; "
+    "SET {0}standard_conforming_strings TO on"
+)
 
 
 class Postgres:
@@ -291,12 +293,16 @@ def _refuse_reaching_out(statement: Statement) -> None:
     """Refuse what a read-only transaction would let through, for nobody could take it back.
 
     COPY writes files and runs programs, and a block of code may hold one; LOAD runs a library.
+    The server takes one statement at a time and has these only as its first word, before which
+    no quote can stand; so it does not matter how the server reads the rest.
     """
-    first = first_words(statement.text)[:1]
-    if first in (("COPY",), ("EXPLAIN",)) and looks_like_writing(statement.text):
-        raise refused("COPY into a file or a program changes something: say 'writes: true'")
-    if first in (("DO",), ("LOAD",)):
-        raise refused(f"nobody sees what {first[0]} brings about: say 'writes: true'")
+    first = next((one for one in tokens(statement.text, MARKS[0]) if one.says), None)
+    if first is None or (first.kind != "word" and first.text != "("):
+        raise refused("a statement begins with a word or a parenthesis")
+    if first.upper == "COPY":
+        raise refused("COPY may write a file or run a program: use SELECT, or say 'writes: true'")
+    if first.upper in ("DO", "LOAD"):
+        raise refused(f"nobody sees what {first.upper} brings about: say 'writes: true'")
 
 
 async def _opened(target: str) -> Link:

@@ -33,7 +33,8 @@ from noetl_mcp.tasks.transfer_pipe import BLOCK
 _LOOK_MILLISECONDS = 500
 _HABITS = (
     "SET LOCAL datestyle TO ISO; SET LOCAL intervalstyle TO postgres; SET LOCAL timezone TO 'UTC'; "
-    "SET LOCAL bytea_output TO hex; SET LOCAL extra_float_digits TO 1"
+    "SET LOCAL bytea_output TO hex; SET LOCAL extra_float_digits TO 1; "
+    "SET LOCAL standard_conforming_strings TO on"
 )
 _COLUMNS = """
 SELECT a.attname, format_type(a.atttypid, NULL), t.typcategory, format_type(a.atttypid, NULL),

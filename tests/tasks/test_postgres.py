@@ -1,4 +1,5 @@
 import asyncio
+import base64
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -260,6 +261,82 @@ def test_there_is_no_way_around_reading_only(
     refusal(empty_database, sql, transaction=transaction)
 
     assert asked(empty_database, "SELECT count(*) FROM t") == [(0,)]
+
+
+NOT_FOR_READERS = [
+    "SET standard_conforming_strings = off;"
+    " COPY (SELECT 'a\\') TO STDOUT --') TO PROGRAM 'cat > /dev/null'",
+    'COPY (SELECT 1 AS "{{") TO PROGRAM \'cat > /dev/null\' --"}}") TO STDOUT',
+    "COPY (SELECT 1) TO '/dev/null' /* {{ */",
+    "COPY (SELECT E'\\') TO STDOUT --') TO PROGRAM 'cat > /dev/null'",
+    "COPY (SELECT $a$ $$ ) TO STDOUT -- $a$) TO PROGRAM 'cat > /dev/null'",
+    "/* /* ; */ */ -- ;\n cOpY (SELECT 1) TO/**/PROGRAM 'cat > /dev/null'",
+    ";;\f\tcopy(select 1)to program'cat > /dev/null'",
+    "COPY (SELECT U&\"d\\0061\" FROM (SELECT 1 AS da) x) TO PROGRAM 'cat > /dev/null'",
+    "PREPARE p AS COPY (SELECT 1) TO PROGRAM 'cat > /dev/null'; EXECUTE p",
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO PROGRAM 'cat > /dev/null'",
+    "WITH x AS (COPY (SELECT 1) TO PROGRAM 'cat > /dev/null') SELECT 1",
+    "SELECT query_to_xml('COPY (SELECT 1) TO PROGRAM ''cat > /dev/null''', true, true, '')",
+    "SELECT * FROM ts_stat('COPY (SELECT 1) TO PROGRAM ''cat > /dev/null''')",
+    "DECLARE c CURSOR FOR COPY (SELECT 1) TO PROGRAM 'cat > /dev/null'",
+    "ALTER SYSTEM SET log_statement = 'all'",
+    "CREATE EXTENSION IF NOT EXISTS plpgsql; CREATE EXTENSION adminpack",
+    "SELECT lo_from_bytea(0, '\\x00')",
+    "COPY (SELECT 1) TO STDOUT",
+]
+
+
+@pytest.mark.parametrize("sql", NOT_FOR_READERS)
+@pytest.mark.parametrize("transaction", [True, False])
+def test_a_superuser_who_reads_starts_no_program_by_copy(
+    empty_database: str, sql: str, transaction: bool
+) -> None:
+    with pytest.raises(Failed):
+        _run_encoded(empty_database, sql, transaction=transaction)
+    assert asked(empty_database, "SELECT count(*) FROM pg_largeobject_metadata") == [(0,)]
+
+
+def _run_encoded(dsn: str, sql: str, **more: Any) -> Any:
+    encoded = base64.b64encode(sql.encode()).decode()
+    settings = PostgresSettings(dsn=dsn, sql_b64=[encoded], **more)
+
+    async def execute() -> Any:
+        task = Postgres()
+        try:
+            return await task.execute(call("postgres", settings))
+        finally:
+            await task.close()
+
+    return asyncio.run(execute())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH copy AS (SELECT 1 AS copy) SELECT copy.copy AS a FROM copy",
+        "EXPLAIN SELECT 1 AS a",
+        "EXPLAIN ANALYZE SELECT 1",
+        "-- COPY\n(SELECT 'COPY' AS a) /* ; DO */",
+        "SHOW search_path",
+        "TABLE pg_am",
+        "PREPARE one AS SELECT 1 AS a; EXECUTE one",
+        "SET LOCAL search_path TO public; SELECT 1 AS a",
+        "DECLARE c CURSOR FOR SELECT 1 AS a; FETCH c",
+        "VALUES (1)",
+    ],
+)
+def test_what_only_reads_goes_through_as_it_is(empty_database: str, sql: str) -> None:
+    assert _run_encoded(empty_database, sql)["rows"]
+
+
+def test_backslashes_mean_the_same_whatever_the_server_prefers(empty_database: str) -> None:
+    name = asked(empty_database, "SELECT current_database()")[0][0]
+    asked(empty_database, f'ALTER DATABASE "{name}" SET standard_conforming_strings TO off')
+
+    for writes in (True, False):
+        result = run(empty_database, r"SELECT 'a\' AS a -- '", writes=writes)
+
+        assert result["rows"] == [{"a": "a\\"}]
 
 
 def test_statements_stand_or_fall_together(empty_database: str) -> None:
