@@ -23,6 +23,7 @@ import duckdb
 
 from noetl_mcp.database import statements
 from noetl_mcp.events.copied import EVERYTHING, How, Source, quickest
+from noetl_mcp.tasks.duckdb_plan import changes
 from noetl_mcp.tasks.duckdb_values import kind_of_statement
 
 VIEWS = statements(__file__, "views.sql")
@@ -194,6 +195,8 @@ def demand_select(cursor: duckdb.DuckDBPyConnection, question: str) -> None:
     if kind != duckdb.StatementType.SELECT:
         word = "something else" if kind is None else kind.name.lower().replace("_", " ")
         raise NotAnswered(f"only a select can be asked, this is '{word}'")
+    if changes(cursor, question):
+        raise NotAnswered("only a select can be asked, and this one changes something on its way")
 
 
 def shown(cursor: duckdb.DuckDBPyConnection, question: str) -> str:

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +23,12 @@ from duckdb.value.constant import Value
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.tasks.calls import Call, Failed, Statement, UnknownOutcome
+from noetl_mcp.tasks.duckdb_plan import (
+    PLANNED,
+    may_write_files,
+    refuse_odd_explain,
+    writes_files,
+)
 from noetl_mcp.tasks.duckdb_setup import attach, fill_tables, load
 from noetl_mcp.tasks.duckdb_values import form_of, kind_of_statement, quoted, to_bind
 from noetl_mcp.tasks.folders import Folders
@@ -37,9 +44,13 @@ MEMORY = ":memory:"
 _DISABLED = "file system operations are disabled"
 _KIND = duckdb.StatementType
 _ALWAYS_REFUSED = frozenset((_KIND.TRANSACTION, _KIND.LOAD, _KIND.EXTENSION))
-_READING_REFUSED = frozenset(
-    (_KIND.ATTACH, _KIND.COPY, _KIND.COPY_DATABASE, _KIND.EXPORT, _KIND.PREPARE)
+_READS = PLANNED | frozenset(
+    (
+        *(_KIND.ALTER, _KIND.ANALYZE, _KIND.DETACH, _KIND.DROP, _KIND.EXPLAIN, _KIND.MULTI),
+        *(_KIND.PRAGMA, _KIND.VACUUM),
+    )
 )
+_CREATES = frozenset((_KIND.CREATE, _KIND.CREATE_FUNC))
 _GIVES_BACK = frozenset((_KIND.INSERT, _KIND.UPDATE, _KIND.DELETE, _KIND.MERGE_INTO))
 _MAY_HELP = (duckdb.TransactionException, duckdb.OutOfMemoryException)
 _IN_DOUBT = (duckdb.FatalException, duckdb.InternalException, duckdb.IOException)
@@ -177,6 +188,7 @@ class Session:
     statement: int | None = None
     _stopped: bool = False
     _committing: bool = False
+    _is_wary: bool = False
     _scratch: list[str] = field(default_factory=list)
 
     def stop(self) -> None:
@@ -185,8 +197,10 @@ class Session:
 
     def interrupt(self) -> None:
         """End the statement that runs."""
-        if self.connection is not None:
-            self.connection.interrupt()
+        connection = self.connection
+        if connection is not None:
+            with suppress(duckdb.ConnectionException):  # its thread may just have closed it
+                connection.interrupt()
 
     def carry(self, work: Callable[["Session"], T]) -> T:
         """Open the database, do the work and close it; errors become failures."""
@@ -236,24 +250,39 @@ class Session:
             raise refused(f"statement {number} is none, or more than one, to DuckDB")
         kind = kind_of_statement(kinds[0])
         self._refuse(kind, text, number)
+        if not self.opening.writes:
+            self._refuse_files(kind, text, values, number)
         if kind == _KIND.SELECT and not looks_like_writing(text):
             return self._selected(text, values)
         return self._executed(text, values, kinds[0])
 
     def _refuse(self, kind: duckdb.StatementType | None, text: str, number: int | None) -> None:
-        """Refuse what reaches outside of the database, unless the call writes."""
+        """Refuse what no step can do."""
         if kind is None:
             words = " ".join(first_words(text)[:2])
             raise refused(f"statement {number} is {words}, which no step can do")
         if kind in _ALWAYS_REFUSED:
             raise refused(f"statement {number} is {first_words(text)[0]}, which the step decides")
-        if self.opening.writes:
-            return
-        reaches = kind == _KIND.EXPLAIN and looks_like_writing(text)
-        reaches = reaches or (kind == _KIND.PRAGMA and _IMPORT.search(text) is not None)
-        if kind in _READING_REFUSED or reaches:
-            said = f"statement {number} may change something: say 'writes: true'"
-            raise refused(said)
+        if kind == _KIND.EXPLAIN:
+            refuse_odd_explain(text, number)
+
+    def _refuse_files(
+        self,
+        kind: duckdb.StatementType | None,
+        text: str,
+        values: Sequence[object],
+        number: int | None,
+    ) -> None:
+        """Refuse what reaches outside of the database; what is kept in it may do so, too."""
+        is_planned, opening = kind in PLANNED, self.opening
+        has_word = may_write_files(text)
+        asks = has_word or self._is_wary or not is_planned
+        asks = asks or opening.path is not None or bool(opening.settings.attach)
+        if kind not in _READS or (
+            asks and writes_files(self._live(), text, values, is_planned=is_planned)
+        ):
+            raise refused(f"statement {number} may change something: say 'writes: true'")
+        self._is_wary = self._is_wary or (has_word and kind in _CREATES)
 
     def _selected(self, text: str, values: list[object]) -> Answer:
         """Return the rows of a query, with times cast to the texts that DuckDB writes."""
@@ -334,9 +363,6 @@ class Session:
         code = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
         again = isinstance(error, _MAY_HELP)
         return Failed(f"duckdb-{code}", said, retriable=again, details=details)
-
-
-_IMPORT = re.compile(r"import|export", re.IGNORECASE)
 
 
 def _bound(value: object) -> object:

@@ -200,7 +200,7 @@ def _changes_inside(words: list[str]) -> bool:
         elif token == ")":
             if len(levels) > 1:
                 levels.pop()
-        elif state == "start" and token in CHANGES:
+        elif state == "start" and (token in CHANGES or (token == "COPY" and len(levels) > 1)):
             return True
         elif state == "start":
             levels[-1] = "with" if token == "WITH" else "inside"

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ import duckdb
 from noetl_mcp.playbook.rendering.secret import uncovered
 from noetl_mcp.tasks.calls import Failed, Statement, UnknownOutcome
 from noetl_mcp.tasks.csv_form import csv_rules
+from noetl_mcp.tasks.duckdb_plan import changes
 from noetl_mcp.tasks.duckdb_setup import rows_as_json
 from noetl_mcp.tasks.duckdb_values import kind_of_statement, quoted, text_of, to_bind
 from noetl_mcp.tasks.folders import ending
 from noetl_mcp.tasks.save_rows import listed, refusal, spelt, table_name
 from noetl_mcp.tasks.sql_pieces import refused
 from noetl_mcp.tasks.sql_text import numbered
-from noetl_mcp.tasks.sql_words import looks_like_writing
 from noetl_mcp.tasks.transfer_columns import NULL, Column
 
 USUAL_MB, JSON_MB, INDEXED_MB = 64, 192, 1024
@@ -149,7 +149,8 @@ class Hub:
         """End what runs, from any thread; to be said again until it has ended."""
         self.is_stopped = True
         if self._connection is not None:
-            self._connection.interrupt()
+            with suppress(duckdb.ConnectionException):  # its thread may just have closed it
+                self._connection.interrupt()
 
     def close(self) -> None:
         """Let go of it; what was not kept is undone."""
@@ -183,10 +184,11 @@ class Hub:
         text = numbered(statement)
         with self._told():
             kinds = self._live().extract_statements(text)
-        is_query = len(kinds) == 1 and kind_of_statement(kinds[0]) == _SELECT
-        if not is_query or looks_like_writing(text):
-            raise refused("'sql' of the source must be one query that only reads")
-        return self._described(f"(\n{text.rstrip().rstrip(';')}\n)", map(_bound, statement.values))
+            is_query = len(kinds) == 1 and kind_of_statement(kinds[0]) == _SELECT
+            values = [_bound(one) for one in statement.values]
+            if not is_query or changes(self._live(), text, values):
+                raise refused("'sql' of the source must be one query that only reads")
+        return self._described(f"(\n{text.rstrip().rstrip(';')}\n)", values)
 
     def from_table(self, name: str) -> Rows:
         """Return all rows of a table."""

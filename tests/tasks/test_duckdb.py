@@ -1,4 +1,5 @@
 import asyncio
+import base64
 import gc
 import json
 import subprocess
@@ -35,6 +36,20 @@ def refusal(sql: str | list[str], **more: Any) -> Failed:
     with pytest.raises(Failed) as caught:
         run(sql, **more)
     return caught.value
+
+
+def run_encoded(sql: str, *, folder: Path) -> Any:
+    """Carry out SQL in which nothing is rendered."""
+    task = Duckdb(folders=[folder])
+    settings = DuckdbSettings(sql_b64=[base64.b64encode(sql.encode()).decode()])
+
+    async def execute() -> Any:
+        try:
+            return await task.execute(call("duckdb", settings))
+        finally:
+            await task.close()
+
+    return asyncio.run(execute())
 
 
 def asked(path: Path, sql: str) -> list[Any]:
@@ -278,6 +293,117 @@ def test_a_step_that_does_not_write_leaves_no_file(tmp_path: Path, sql: str) -> 
 
     assert "writes: true" in failed.message
     assert list(tmp_path.iterdir()) == []
+
+
+COPY = "COPY (SELECT 1) TO '{path}'"
+SERIALIZED = "json_serialize_sql('WITH x AS (COPY (SELECT 1) TO ''{path}'') FROM x')"
+HIDDEN = (
+    "'FROM json_exec' || 'ute_serialized_sql(json_serialize_sql("
+    "''WITH x AS (CO'' || ''PY (SELECT 1) TO {path}) FROM x''))'"
+)
+NOT_FOR_READERS = [
+    f"WITH x AS ({COPY}) FROM x",
+    f"wItH x As materialized (\n--\n{COPY} (FORMAT parquet)) TABLE x",
+    f"WITH x AS (SELECT 1), y AS ({COPY}) SELECT 1",
+    f"CREATE TABLE t AS WITH x AS ({COPY}) FROM x",
+    f"CREATE TYPE e AS ENUM (WITH x AS ({COPY}) SELECT Count::VARCHAR FROM x)",
+    f"CREATE TABLE t (a BIGINT); WITH x AS ({COPY}) INSERT INTO t FROM x",
+    f"CREATE TABLE t (a BIGINT); WITH x AS ({COPY}) DELETE FROM t WHERE a IN (SELECT Count FROM x)",
+    f"WITH x AS ({COPY}) PIVOT x ON Count",
+    f"EXPLAIN (FORMAT json, ANALYZE off) {COPY}",
+    f'EXPLAIN ("analyze") {COPY}',
+    f"/* */ EXPLAIN ANALYZE {COPY}",
+    f"EXPLAIN ANALYZE WITH x AS ({COPY}) FROM x",
+    f"EXPLAIN ANALYZE PREPARE p AS {COPY}",
+    f"EXPLAIN ANALYZE CREATE TABLE t AS WITH x AS ({COPY}) FROM x",
+    'EXPLAIN ANALYZE COPY (SELECT 1 AS "{{{{") TO \'{path}\' --"}}}}") TO STDOUT',
+    f"FROM json_execute_serialized_sql({SERIALIZED})",
+    f'FROM "JSON_execute_serialized_sql" ({SERIALIZED})',
+    f"CALL json_execute_serialized_sql({SERIALIZED})",
+    f"PRAGMA json_execute_serialized_sql({SERIALIZED})",
+    f'PRAGMA "json_execute_serialized_sql"({SERIALIZED})',
+    f"EXPLAIN ANALYZE FROM json_execute_serialized_sql({SERIALIZED})",
+    f"SET VARIABLE v = (FROM json_execute_serialized_sql({SERIALIZED}))",
+    f"CREATE VIEW v AS FROM json_execute_serialized_sql({SERIALIZED}); FROM v",
+    f"PIVOT (FROM json_execute_serialized_sql({SERIALIZED})) ON Count",
+    f"FROM query({HIDDEN})",
+    f'CREATE MACRO m(a) AS TABLE FROM "query"/**/(a); FROM m({HIDDEN})',
+    f"CREATE TEMP MACRO m(a) AS TABLE FROM query(a); PIVOT m({HIDDEN}) ON Count",
+    f"CREATE MACRO m(a) AS TABLE FROM query(a); EXPLAIN ANALYZE FROM m({HIDDEN})",
+]
+
+
+@pytest.mark.parametrize("sql", NOT_FOR_READERS)
+def test_no_step_that_reads_writes_a_file_by_any_detour(tmp_path: Path, sql: str) -> None:
+    with pytest.raises(Failed):
+        run_encoded(sql.format(path=tmp_path / "out"), folder=tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_database_file_keeps_gives_no_reader_a_way_to_write(tmp_path: Path) -> None:
+    asked(
+        tmp_path / "kept.duckdb",
+        "CREATE MACRO m(a) AS TABLE FROM query(a);"
+        f"CREATE VIEW v AS FROM json_execute_serialized_sql({SERIALIZED})".format(
+            path=tmp_path / "out"
+        ),
+    )
+    asked(tmp_path / "around.duckdb", "SELECT 1")
+    hidden = HIDDEN.format(path=tmp_path / "out")
+    for sql in ("FROM v", f"FROM m({hidden})", f"EXPLAIN ANALYZE FROM m({hidden})"):
+        refusal(sql, database="kept.duckdb", folder=tmp_path)
+    for sql in ("FROM other.v", f"FROM other.m({hidden})", "PIVOT other.v ON Count"):
+        refusal(sql, attach={"other": {"path": "kept.duckdb"}}, folder=tmp_path)
+
+    assert not (tmp_path / "out").exists()
+    assert run("SELECT 1 AS copy", database="kept.duckdb", folder=tmp_path)["row_count"] == 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH copy AS (SELECT 1 AS copy) SELECT copy.copy, 'COPY' AS a FROM copy -- COPY",
+        "SELECT {{ a }} AS copy",
+        "FROM query('SELECT 1 AS a')",
+        "EXPLAIN SELECT 1 AS a",
+        "EXPLAIN ANALYZE FROM range(3)",
+        "EXPLAIN (FORMAT json) WITH x AS (SELECT 1) FROM x",
+        "EXPLAIN (SELECT 1)",
+        "-- why\nEXPLAIN /* how */ ANALYZE SELECT 1",
+        "CREATE TEMP TABLE t AS FROM range(3) r(a); INSERT INTO t VALUES (9); SELECT sum(a) FROM t",
+        "CREATE TABLE t (a INT); UPDATE t SET a = 1; DELETE FROM t RETURNING a; SELECT 1",
+        "CREATE TEMP MACRO twice(x) AS 2 * x; SELECT twice(2) AS a",
+        "CREATE VIEW v AS SELECT 1 AS a; FROM v",
+        "SET VARIABLE a = (SELECT 7); SELECT getvariable('a') AS a",
+        "SUMMARIZE SELECT 1 AS a",
+        "DESCRIBE SELECT 1 AS a",
+        "FROM (VALUES (1, 2), (1, 3)) t(a, b) SELECT a, sum(b) AS b GROUP BY a",
+        "PIVOT (SELECT 'x' AS a, 2 AS b) ON a USING sum(b)",
+        "UNPIVOT (SELECT 1 AS x, 2 AS y) ON x, y",
+        "CALL pragma_version()",
+        "PRAGMA version",
+        "SHOW TABLES; SELECT 1",
+        "VALUES (1)",
+        "CREATE TABLE t (a INT); COMMENT ON TABLE t IS 'x'; ALTER TABLE t ADD b INT; SELECT 1",
+    ],
+)
+def test_what_only_reads_goes_through(tmp_path: Path, sql: str) -> None:
+    assert run(sql, folder=tmp_path, names={"a": 1})["rows"] is not None
+
+
+def test_a_data_file_is_read_by_its_columns_whatever_they_are_called(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("copy,query\n1,2\n")
+
+    result = run(f"SELECT copy, query FROM '{tmp_path}/a.csv'", folder=tmp_path)
+
+    assert result["rows"] == [{"copy": 1, "query": 2}]
+
+
+@pytest.mark.parametrize("writes", [True, False])
+@pytest.mark.parametrize("inner", ["LOAD json", "PREPARE p AS SELECT 1", "VACUUM", "CHECKPOINT"])
+def test_explain_carries_out_nothing_that_the_step_decides(inner: str, writes: bool) -> None:
+    assert "EXPLAIN" in refusal(f"EXPLAIN ANALYZE {inner}", writes=writes).message
 
 
 @pytest.mark.parametrize(
