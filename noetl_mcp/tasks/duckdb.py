@@ -34,7 +34,7 @@ from noetl_mcp.tasks.duckdb_values import form_of, kind_of_statement, quoted, to
 from noetl_mcp.tasks.folders import Folders
 from noetl_mcp.tasks.specs_data import DuckdbSettings
 from noetl_mcp.tasks.sql_pieces import files_written, first_words, refused
-from noetl_mcp.tasks.sql_script import Most, masked, script, secrets_in, size_of
+from noetl_mcp.tasks.sql_script import Most, demand_lease, masked, script, secrets_in, size_of
 from noetl_mcp.tasks.sql_text import numbered
 from noetl_mcp.tasks.sql_values import Answer, json_value, plain, shaped
 from noetl_mcp.tasks.sql_words import looks_like_writing
@@ -128,7 +128,8 @@ class Duckdb:
         if not settings.database.startswith(MEMORY):
             path = folders.checked(settings.database, make=call.writes)
         lock = self._locks.setdefault(str(path), asyncio.Lock()) if path else asyncio.Lock()
-        session = Session(Opening(path, call.writes, folders, settings), secrets_in(statements))
+        opening = Opening(path, call.writes, folders, settings)
+        session = Session(opening, call.around.may_send, secrets_in(statements))
         try:
             async with asyncio.timeout(call.timeout) as bound, lock:
                 if call.writes:
@@ -183,11 +184,14 @@ class Session:
     """A connection inside one call; all but `stop` and `interrupt` belong to its thread."""
 
     opening: Opening
+    may_send: Callable[[], None]
     secrets: frozenset[str] = frozenset()
     connection: duckdb.DuckDBPyConnection | None = None
     statement: int | None = None
     _stopped: bool = False
+    _in_unit: bool = False
     _committing: bool = False
+    _is_kept: bool = False
     _is_wary: bool = False
     _scratch: list[str] = field(default_factory=list)
 
@@ -205,6 +209,7 @@ class Session:
     def carry(self, work: Callable[["Session"], T]) -> T:
         """Open the database, do the work and close it; errors become failures."""
         try:
+            self._ask()
             self._open()
             return work(self)
         except duckdb.InterruptException:
@@ -221,7 +226,9 @@ class Session:
     def unit(self, work: Callable[[], T]) -> T:
         """Carry out some work as one transaction."""
         self.tell("BEGIN")
+        self._in_unit = True
         result = work()
+        self._ask()
         self._committing = True
         self.tell("COMMIT")
         self._committing = False
@@ -230,6 +237,10 @@ class Session:
     def tell(self, text: str, values: Sequence[object] = ()) -> duckdb.DuckDBPyConnection:
         """Send a statement of our own."""
         return self._live().execute(text, list(values) or None)
+
+    def _ask(self) -> None:
+        if self.opening.writes:
+            demand_lease(self.may_send, self.statement, is_kept=self._is_kept)
 
     def _live(self) -> duckdb.DuckDBPyConnection:
         """Return the connection; nothing more is done with one when the work is to stop."""
@@ -252,6 +263,10 @@ class Session:
         self._refuse(kind, text, number)
         if not self.opening.writes:
             self._refuse_files(kind, text, values, number)
+        self._ask()
+        # A file stays written, even when the transaction is undone.
+        is_kept = may_write_files(text) or (kind != _KIND.SELECT and not self._in_unit)
+        self._is_kept = self._is_kept or is_kept
         if kind == _KIND.SELECT and not looks_like_writing(text):
             return self._selected(text, values)
         return self._executed(text, values, kinds[0])

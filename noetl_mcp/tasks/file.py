@@ -15,7 +15,8 @@ from noetl_mcp.tasks.file_formats import decoded, encoded, header, read_as, writ
 from noetl_mcp.tasks.folders import Folders, Place, told
 from noetl_mcp.tasks.specs_data import READING_ACTIONS, FileSettings
 
-Deed = Callable[[FileSettings, Place], Json]
+Ask = Callable[[], None]
+Deed = Callable[[FileSettings, Place, Ask], Json]
 
 
 class File:
@@ -29,33 +30,41 @@ class File:
         settings: FileSettings = call.settings
         if settings.content is None and settings.action in ("write", "append"):
             settings = settings.model_copy(update={"content": call.input})
-        if settings.action not in READING_ACTIONS:
-            call.around.may_send()
-        return await asyncio.to_thread(self._done, settings)
+        reads = settings.action in READING_ACTIONS
+        ask = storage.nothing if reads else call.around.may_send
+        return await asyncio.to_thread(self._done, settings, ask)
 
     async def close(self) -> None:
         """Nothing is kept open."""
 
     def keep(
-        self, path: str, content: bytes | Callable[[bytes], bytes], *, make: bool, rewrites: bool
+        self,
+        path: str,
+        content: bytes | Callable[[bytes], bytes],
+        ask: Ask,
+        *,
+        make: bool,
+        rewrites: bool,
     ) -> None:
         """Write a file for a save: its content, or what is added behind the content it has."""
+        ask()
         place = self.folders.place(path)
         with told(path):
             if isinstance(content, bytes):
-                storage.replace(place, content, make=make)
+                storage.replace(place, content, make=make, before=ask)
             else:
                 most = FileSettings(path=path).max_bytes
-                storage.append(place, content, most=most, make=make, rewrites=rewrites)
+                storage.append(place, content, most=most, make=make, rewrites=rewrites, before=ask)
 
-    def _done(self, settings: FileSettings) -> Json:
+    def _done(self, settings: FileSettings, ask: Ask) -> Json:
+        ask()
         place = self.folders.place(settings.path)
         if settings.action in ("copy", "move"):
             deed: Deed = partial(_carry, to=self._goal(settings))
         else:
             deed = _DEEDS[settings.action]
         with told(settings.path):
-            return deed(settings, place)
+            return deed(settings, place, ask)
 
     def _goal(self, settings: FileSettings) -> Place:
         if settings.to is None:
@@ -64,7 +73,7 @@ class File:
         return self.folders.place(settings.to)
 
 
-def _read(settings: FileSettings, place: Place) -> Json:
+def _read(settings: FileSettings, place: Place, ask: Ask) -> Json:
     try:
         content = storage.read(place, settings.max_bytes)
     except FileNotFoundError:
@@ -76,7 +85,7 @@ def _read(settings: FileSettings, place: Place) -> Json:
     return {"path": settings.path, "exists": True, "size": len(content), "content": value}
 
 
-def _list(settings: FileSettings, place: Place) -> Json:
+def _list(settings: FileSettings, place: Place, ask: Ask) -> Json:
     try:
         found = storage.listed(place, settings.pattern)
     except FileNotFoundError:
@@ -86,13 +95,13 @@ def _list(settings: FileSettings, place: Place) -> Json:
     return {"path": settings.path, "files": found, "count": len(found)}
 
 
-def _look(settings: FileSettings, place: Place) -> Json:
+def _look(settings: FileSettings, place: Place, ask: Ask) -> Json:
     seen = storage.look(place)
     kind = seen.kind or None
     return {"path": settings.path, "exists": kind is not None, "kind": kind, "size": seen.size}
 
 
-def _digest(settings: FileSettings, place: Place) -> Json:
+def _digest(settings: FileSettings, place: Place, ask: Ask) -> Json:
     try:
         found, size = storage.digest(place, settings.max_bytes)
     except FileNotFoundError:
@@ -102,15 +111,16 @@ def _digest(settings: FileSettings, place: Place) -> Json:
     return {"path": settings.path, "exists": True, "size": size, "sha256": found}
 
 
-def _write(settings: FileSettings, place: Place) -> Json:
+def _write(settings: FileSettings, place: Place, ask: Ask) -> Json:
     form = written_as(settings.path, settings.format, settings.content)
     content = encoded(settings.content, form, settings.encoding)
     _refuse_long(content, settings)
-    storage.replace(place, content, overwrite=settings.overwrite, make=settings.make_folders)
+    overwrite, make = settings.overwrite, settings.make_folders
+    storage.replace(place, content, overwrite=overwrite, make=make, before=ask)
     return {"path": settings.path, "size": len(content)}
 
 
-def _append(settings: FileSettings, place: Place) -> Json:
+def _append(settings: FileSettings, place: Place, ask: Ask) -> Json:
     form = written_as(settings.path, settings.format, settings.content)
     added = storage.append(
         place,
@@ -118,11 +128,12 @@ def _append(settings: FileSettings, place: Place) -> Json:
         most=settings.max_bytes,
         make=settings.make_folders,
         rewrites=form in REWRITTEN,
+        before=ask,
     )
     return {"path": settings.path, "written": added, "size": storage.look(place).size}
 
 
-def _delete(settings: FileSettings, place: Place) -> Json:
+def _delete(settings: FileSettings, place: Place, ask: Ask) -> Json:
     try:
         storage.delete(place)
     except FileNotFoundError:
@@ -132,19 +143,19 @@ def _delete(settings: FileSettings, place: Place) -> Json:
     return {"path": settings.path, "deleted": True}
 
 
-def _make_folder(settings: FileSettings, place: Place) -> Json:
+def _make_folder(settings: FileSettings, place: Place, ask: Ask) -> Json:
     made = storage.make_folder(place, make=settings.make_folders)
     return {"path": settings.path, "made": made}
 
 
-def _carry(settings: FileSettings, place: Place, to: Place) -> Json:
+def _carry(settings: FileSettings, place: Place, ask: Ask, to: Place) -> Json:
     overwrite, make = settings.overwrite, settings.make_folders
     try:
         if settings.action == "move":
             storage.move(place, to, overwrite=overwrite, make=make)
         else:
             content = storage.read(place, settings.max_bytes)
-            storage.replace(to, content, overwrite=overwrite, make=make)
+            storage.replace(to, content, overwrite=overwrite, make=make, before=ask)
     except FileNotFoundError:
         if not settings.missing_ok or storage.look(place).kind:
             raise
@@ -190,4 +201,4 @@ def _refuse_long(content: bytes, settings: FileSettings) -> None:
         raise Failed("too-long", said, retriable=False)
 
 
-__all__ = ["REWRITTEN", "Deed", "File", "added_to"]
+__all__ = ["REWRITTEN", "Ask", "Deed", "File", "added_to"]

@@ -1,7 +1,8 @@
 """Read, replace, append and move files at places that are allowed. Knows formats of bytes only.
 
 What is replaced is written beside it first, and made durable before it takes the name, so that a
-reader finds the old content or the new one. What is appended is taken back when it did not fit.
+reader finds the old content or the new one. `before` is called right before that, and what it
+raises keeps everything as it was. What is appended is taken back when it did not fit.
 Waits for the disk: call it from a thread.
 """
 
@@ -28,6 +29,10 @@ MOST_LISTED = 10_000
 MOST_PATTERN = 1_000
 PIECE = 1024 * 1024
 _OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def nothing() -> None:
+    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +76,19 @@ def digest(place: Place, most: int) -> tuple[str, int]:
     return found.hexdigest(), size
 
 
-def replace(place: Place, content: bytes, *, overwrite: bool = True, make: bool = True) -> None:
+def replace(
+    place: Place,
+    content: bytes,
+    *,
+    overwrite: bool = True,
+    make: bool = True,
+    before: Callable[[], None] = nothing,
+) -> None:
     """Write a file as a whole: whoever reads sees the old content or the new one."""
     with place.folder(make=make) as folder:
         if kind_of(folder, place.name) == "folder":
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        _replace(folder, place.name, content, overwrite=overwrite)
+        _replace(folder, place.name, content, before, overwrite=overwrite)
 
 
 def append(
@@ -86,6 +98,7 @@ def append(
     most: int,
     make: bool = True,
     rewrites: bool = False,
+    before: Callable[[], None] = nothing,
 ) -> int:
     """Add to a file that nobody else adds to meanwhile; return how many bytes were written.
 
@@ -98,12 +111,13 @@ def append(
             _refuse_long(size, most)
             whole = content(b"".join(_pieces(file, most + 1)))
             _refuse_long(len(whole), most)
-            _replace(folder, place.name, whole, overwrite=True)
+            _replace(folder, place.name, whole, before, overwrite=True)
             return len(whole)
         added = content(next(_pieces(file, PIECE), b""))
         _refuse_long(len(added), most)
         if size and os.pread(file, 1, size - 1) != b"\n" and b"\n" in added:
             added = b"\n" + added
+        before()
         try:
             os.lseek(file, 0, os.SEEK_END)
             _write(file, added)
@@ -275,7 +289,9 @@ def _locked(folder: int, name: str) -> Iterator[int]:
             os.close(file)
 
 
-def _replace(folder: int, name: str, content: bytes, *, overwrite: bool) -> None:
+def _replace(
+    folder: int, name: str, content: bytes, before: Callable[[], None], *, overwrite: bool
+) -> None:
     mode = 0o666
     with suppress(FileNotFoundError):
         there = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
@@ -292,6 +308,7 @@ def _replace(folder: int, name: str, content: bytes, *, overwrite: bool) -> None
             os.fsync(file)
         finally:
             os.close(file)
+        before()
         if overwrite:
             os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
         else:
@@ -331,6 +348,7 @@ __all__ = [
     "look",
     "make_folder",
     "move",
+    "nothing",
     "read",
     "replace",
 ]

@@ -25,8 +25,15 @@ from noetl_mcp.tasks.postgres_errors import OPEN_PLACE, WRONG_GUESS, failure, is
 from noetl_mcp.tasks.postgres_pool import Connections
 from noetl_mcp.tasks.postgres_values import TEXT, UNKNOWN, Reader, Written, reader, write
 from noetl_mcp.tasks.specs_data import PostgresServer, PostgresSettings
-from noetl_mcp.tasks.sql_pieces import MARKS, refused, tokens
-from noetl_mcp.tasks.sql_script import Most, masked, script, secrets_in
+from noetl_mcp.tasks.sql_pieces import refused
+from noetl_mcp.tasks.sql_script import (
+    Most,
+    demand_lease,
+    masked,
+    refuse_reaching_out,
+    script,
+    secrets_in,
+)
 from noetl_mcp.tasks.sql_text import numbered
 from noetl_mcp.tasks.sql_values import Answer, shaped
 
@@ -65,7 +72,7 @@ class Postgres:
         settings: PostgresSettings = call.settings
         statements = script(call)
         for one in () if call.writes else statements:
-            _refuse_reaching_out(one)
+            refuse_reaching_out(one)
 
         async def all_of_them() -> Json:
             answers = [await session.run(one, at) for at, one in enumerate(statements, 1)]
@@ -127,6 +134,7 @@ class Session:
         self.isolation = ""
         self.statement: int | None = None
         self._stage = "connecting"  # then undoable, and kept once the server may keep something
+        self._is_kept = False
         self._types: dict[tuple[str, int], int] = {}
         self._by_content: set[str] = set()
 
@@ -159,7 +167,9 @@ class Session:
         while True:
             try:
                 self._stage = "kept"
-                return await self.run(statement, number, keeps=True)
+                answer = await self.run(statement, number, keeps=True)
+                self._is_kept = True
+                return answer
             except _Again:
                 continue
 
@@ -171,8 +181,7 @@ class Session:
         text = numbered(statement)
         values = [uncovered(value) for value in statement.values]
         written = await self._written(text, values)
-        if self.call.writes:
-            self.call.around.may_send()
+        self._ask()
         try:
             asked = _asked(self.link.pgconn, text.encode(), written, self.most, keeps)
             return await self.link.wait(asked)
@@ -185,6 +194,10 @@ class Session:
                 raise
             self._types[spot] = TEXT
             raise _Again from None
+
+    def _ask(self) -> None:
+        if self.call.writes:
+            demand_lease(self.call.around.may_send, self.statement, is_kept=self._is_kept)
 
     async def _begin(self) -> None:
         mode = "READ WRITE" if self.call.writes else "READ ONLY"
@@ -287,22 +300,6 @@ _SPELLINGS = {
     "username": "user",
     "db_password": "password",
 }
-
-
-def _refuse_reaching_out(statement: Statement) -> None:
-    """Refuse what a read-only transaction would let through, for nobody could take it back.
-
-    COPY writes files and runs programs, and a block of code may hold one; LOAD runs a library.
-    The server takes one statement at a time and has these only as its first word, before which
-    no quote can stand; so it does not matter how the server reads the rest.
-    """
-    first = next((one for one in tokens(statement.text, MARKS[0]) if one.says), None)
-    if first is None or (first.kind != "word" and first.text != "("):
-        raise refused("a statement begins with a word or a parenthesis")
-    if first.upper == "COPY":
-        raise refused("COPY may write a file or run a program: use SELECT, or say 'writes: true'")
-    if first.upper in ("DO", "LOAD"):
-        raise refused(f"nobody sees what {first.upper} brings about: say 'writes: true'")
 
 
 async def _opened(target: str) -> Link:

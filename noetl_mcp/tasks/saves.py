@@ -37,11 +37,11 @@ class SaveFile:
             content = put_into(wish, form, target.encoding)
         else:
             content = encoded(wish.data, form, target.encoding)
-        call.around.may_send()
         await asyncio.to_thread(
             self._file.keep,
             target.path,
             content,
+            call.around.may_send,
             make=target.make_folders,
             rewrites=form in REWRITTEN or wish.mode == "upsert",
         )

@@ -17,7 +17,7 @@ import orjson
 
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.playbook.rendering.secret import shown, uncovered
-from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
+from noetl_mcp.tasks.calls import Call, Failed, HandedBack, UnknownOutcome
 from noetl_mcp.tasks.folders import Folders, told
 from noetl_mcp.tasks.pieces import as_text, pieces_of
 from noetl_mcp.tasks.python.folders import Folders as Homes
@@ -125,7 +125,7 @@ class _Run:
         """Run one command and return its exit code, which must be one of a success."""
         settings: ShellSettings = self.call.settings
         if self.call.writes:
-            self.call.around.may_send()
+            self._ask(number)
         status = await self._ended(self._started(command))
         which = "the command" if number is None else f"command {number}"
         if status < 0:
@@ -165,6 +165,16 @@ class _Run:
     def _hear(self, stream: str, part: bytes) -> None:
         (self.out if stream == "stdout" else self.err).feed(part)
         self.log.feed(stream, part)
+
+    def _ask(self, number: int | None) -> None:
+        """Ask whether the lease still holds; commands that were run cannot be handed back."""
+        try:
+            self.call.around.may_send()
+        except HandedBack as problem:
+            if number in (None, 1):
+                raise
+            said = f"the lease was lost before command {number}: {problem}"
+            raise self._lost("lease-lost", said) from None
 
     def _lost(self, code: str, words: str) -> Failed | UnknownOutcome:
         """Return what it means that a command did not come to its own end."""

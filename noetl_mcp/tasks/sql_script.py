@@ -1,6 +1,7 @@
 """Make ready what a call says to a database: its statements with their parameters in place.
 
-Refuses scripts that begin or end transactions themselves, for the step decides that. Opens nothing.
+Refuses scripts that begin or end transactions themselves, for the step decides that, and what a
+reader must not say. Opens nothing.
 """
 
 from base64 import b64decode
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from noetl_mcp.playbook.rendering.hiding import hidden
-from noetl_mcp.tasks.calls import Call, Failed, Statement
-from noetl_mcp.tasks.sql_pieces import Token, first_words, refused, tokens
+from noetl_mcp.tasks.calls import Call, Failed, HandedBack, Statement, UnknownOutcome
+from noetl_mcp.tasks.sql_pieces import MARKS, Token, first_words, refused, tokens
 from noetl_mcp.tasks.sql_text import parts, put_together, secrets_of, split, unused_mark
 
 Spots = Sequence[Token]
@@ -62,6 +63,33 @@ def refuse_control(text: str, number: int) -> None:
         )
     if words[:1] == ("SET",) and "TRANSACTION" in words:
         raise refused(f"statement {number} changes the transaction: use 'isolation' and 'writes'")
+
+
+def refuse_reaching_out(statement: Statement) -> None:
+    """Refuse what a read-only transaction would let through, for nobody could take it back.
+
+    COPY writes files and runs programs, and a block of code may hold one; LOAD runs a library.
+    The server takes one statement at a time and has these only as its first word, before which
+    no quote can stand; so it does not matter how the server reads the rest.
+    """
+    first = next((one for one in tokens(statement.text, MARKS[0]) if one.says), None)
+    if first is None or (first.kind != "word" and first.text != "("):
+        raise refused("a statement begins with a word or a parenthesis")
+    if first.upper == "COPY":
+        raise refused("COPY may write a file or run a program: use SELECT, or say 'writes: true'")
+    if first.upper in ("DO", "LOAD"):
+        raise refused(f"nobody sees what {first.upper} brings about: say 'writes: true'")
+
+
+def demand_lease(may_send: Callable[[], None], statement: int | None, *, is_kept: bool) -> None:
+    """Ask before a write whether the lease still holds; what was kept cannot be handed back."""
+    try:
+        may_send()
+    except HandedBack as problem:
+        if not is_kept:
+            raise
+        said = f"the lease was lost after statements that were kept: {problem}"
+        raise UnknownOutcome("lease-lost", said, evidence={"statement": statement}) from None
 
 
 def with_params(statements: Sequence[Statement], params: object) -> tuple[Statement, ...]:
@@ -177,8 +205,10 @@ __all__ = [
     "Script",
     "Spots",
     "decoded",
+    "demand_lease",
     "masked",
     "refuse_control",
+    "refuse_reaching_out",
     "script",
     "secrets_in",
     "size_of",
