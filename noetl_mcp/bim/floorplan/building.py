@@ -88,7 +88,10 @@ class PlacedRoom(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlacedStair:
-    """A stair with its measures in the building's unit; completed by defaults."""
+    """A stair with its measures in the building's unit; completed by defaults.
+
+    One that came up from the floor below leads down, and only up as well where it goes on.
+    """
 
     stair: tree.Stair
     x: float
@@ -97,6 +100,8 @@ class PlacedStair:
     width: float
     riser: float
     tread: float
+    leads_up: bool = True
+    leads_down: bool = False
 
 
 @dataclass(frozen=True, slots=True)

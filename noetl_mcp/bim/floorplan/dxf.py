@@ -21,6 +21,7 @@ from noetl_mcp.bim.floorplan.drawing.look import CannotDraw, Look
 from noetl_mcp.bim.floorplan.drawing.openings import window_lines
 from noetl_mcp.bim.floorplan.drawing.outlines import outlines
 from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Point
+from noetl_mcp.bim.floorplan.drawing.stair_ways import ways
 from noetl_mcp.bim.floorplan.units import factor
 from noetl_mcp.lettering.fitted import printable
 
@@ -149,11 +150,13 @@ class _Page:
                 self._arc(swing, "DOORS")
 
     def _stairs(self, shapes: FloorShapes) -> None:
-        for _, lines in shapes.stairs:
+        for stair, lines in shapes.stairs:
             for outline in lines.outlines:
                 self._closed(outline, "STAIRS")
-            for step in (*lines.low, *lines.high, lines.way):
+            for step in (*lines.low, *lines.high):
                 self._open(step, "STAIRS")
+            for way in ways(stair, lines):
+                self._open(way.line, "STAIRS")
 
     def _lift(self, lift: PlacedLift) -> None:
         corners = _corners(lift.box)

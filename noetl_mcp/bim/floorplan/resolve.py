@@ -18,6 +18,7 @@ from noetl_mcp.bim.floorplan.building import (
     PlacedRoom,
     PlacedStair,
 )
+from noetl_mcp.bim.floorplan.climbs import with_climbs
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.habits import habits, scaled, settings
 from noetl_mcp.bim.floorplan.places import (
@@ -52,7 +53,8 @@ def understood(plan: tree.Plan, raw: bool = False) -> Building:
     for index, floor in enumerate(plan.floors):
         below = floors[-1] if floors else None
         floors.append(reader.floor(floor, index, below.elevation + below.height if below else 0.0))
-    connected = _connected(floors, plan.connections, known, reader.scale)
+    climbing = with_climbs(floors, plan.verticals)
+    connected = _connected(climbing, plan.connections, known, reader.scale)
     return Building(plan, known, reader.styles, connected, tuple(reader.findings), raw)
 
 

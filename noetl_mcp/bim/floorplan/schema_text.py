@@ -267,7 +267,8 @@ def _lifts(words: Words) -> str:
 floor; sides {_all(words.sides)}.
 
 `vertical ground.Main to first.Main [to second.Main]` says that stairs or lifts of these floors are
-one."""
+one. The drawing writes `UP` on the lowest of them, `DN` on the highest, and both between; a stair
+that nothing joins says `UP`."""
 
 
 def _versions(words: Words) -> str:

@@ -62,7 +62,7 @@ def ifc_text(building: Building, *, storey_height: float | None = None) -> str:
         network = wall_network(floor, building)
         for index, wall in enumerate(one for one in network.walls if one.solid):
             _wall(storey, wall, index)
-        for stair in floor.stairs:
+        for stair in (one for one in floor.stairs if one.leads_up):
             lines = stair_lines(stair, scale)
             add_stair(writer, storey.entity, storey.placement, stair, lines, metres, storey.key)
         for lift in floor.lifts:

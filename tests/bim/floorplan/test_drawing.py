@@ -192,7 +192,7 @@ def test_the_name_of_a_room_keeps_off_its_sub_rooms() -> None:
 def test_a_house_shows_stairs_and_lifts_by_convention() -> None:
     found = drawing(HOUSE, Look(floor=0))
 
-    for name in ("stairs", "treads", "treads-above", "break-lines", "ways-up", "arrows", "lifts"):
+    for name in ("stairs", "treads", "treads-above", "break-lines", "ways", "arrows", "lifts"):
         assert lines(found, name), name
     assert len(lines(found, "lift-crosses")[0].shapes) == 2
     assert {"UP", "Stair", "Lift", "Hall"} <= set(texts(found, "labels"))
@@ -223,7 +223,7 @@ def test_a_stair_of_any_shape_begins_at_its_corner_and_goes_up(shape: str) -> No
     ]
     assert min(x for x, _ in outline) == pytest.approx(10, abs=0.05)
     assert min(y for _, y in outline) == pytest.approx(20, abs=0.05)
-    (way,) = lines(found, "ways-up")[0].shapes
+    (way,) = lines(found, "ways")[0].shapes
     assert isinstance(way, Stroke)
     box = Box(10, 20, max(x for x, _ in outline) - 10, max(y for _, y in outline) - 20)
     assert all(within(Box(x, y, 0, 0), box, 0.01) for x, y in way.points)

@@ -196,6 +196,18 @@ def test_every_stair_climbs_to_the_floor_above(shape: str) -> None:
     assert all(volume(one) > 0 for one in flights)
 
 
+def test_a_stair_through_floors_is_built_once_for_each_storey_that_it_climbs() -> None:
+    stair = STAIRS.format("straight toward top").removeprefix("\nfloorplan")
+    floors = [stair.replace("floor f", f"floor {name}") for name in ("low", "mid", "high")]
+    bare = [floor.replace("config { default_unit: m }", "") for floor in floors[1:]]
+
+    alone = model("floorplan" + floors[0] + "".join(bare))
+    joined = model("floorplan" + floors[0] + "".join(bare) + "vertical low.S to mid.S to high.S")
+
+    assert len(alone.by_type("IfcStair")) == 3
+    assert len(joined.by_type("IfcStair")) == 2
+
+
 def test_names_that_would_break_a_file_are_only_names() -> None:
     nasty = "a'); DROP\\\\X2\\\\ \\u202e 家 <b>"
     text = HOUSE.replace('"Küche"', f'"{nasty}"')

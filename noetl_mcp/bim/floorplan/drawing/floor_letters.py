@@ -15,6 +15,7 @@ from noetl_mcp.bim.floorplan.drawing.labels import Block, fitted_label, may_fit,
 from noetl_mcp.bim.floorplan.drawing.look import Look
 from noetl_mcp.bim.floorplan.drawing.openings import swept
 from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Label, Layer, Letters, Lines
+from noetl_mcp.bim.floorplan.drawing.stair_ways import ways
 from noetl_mcp.lettering.widths import width_of
 
 MOST_NUMBERS = 60
@@ -82,7 +83,7 @@ def write_floor(
 ) -> None:
     """Write what everything on a floor is called; `names` are those of rooms by their id."""
     things = _things(floor, writing)
-    _write_ways_up(floor, palette, writing)
+    _write_ways(floor, palette, writing)
     _write_stairs(floor, palette, ground, things, writing)
     swings: dict[str, list[Arc]] = {}
     for door in floor.doors:
@@ -171,21 +172,23 @@ def _touch(one: Box, other: Box) -> bool:
     )
 
 
-def _write_ways_up(floor: FloorShapes, palette: Palette, writing: Writing) -> None:
-    """Write UP behind the first step of each stair."""
+def _write_ways(floor: FloorShapes, palette: Palette, writing: Writing) -> None:
+    """Write UP or DN behind the first step of each way over a stair."""
     size, scale = writing.base * 0.62, writing.scale
-    width = width_of("UP", size, True) + 3
-    for _, lines in floor.stairs:
-        if lines.width * scale < width + 3 or len(lines.way) < 2:
-            continue
-        (x, y), (nx, ny) = lines.way[0], lines.way[1]
-        away = max(1e-9, ((nx - x) ** 2 + (ny - y) ** 2) ** 0.5)
-        step = (width / 2 if abs(nx - x) > abs(ny - y) else size * 0.6) + 5
-        px, py = x * scale + (nx - x) / away * step, y * scale + (ny - y) / away * step
-        block = one_line("UP", size, Box(px - width, py - size, 2 * width, 2 * size), (), True)
-        if block is not None:
-            writing.chips.append(Box(px - width / 2, py - size * 0.6, width, size * 1.2))
-            writing.put(block, on(palette.stair, palette.text))
+    for stair, lines in floor.stairs:
+        for word, line in ways(stair, lines):
+            width = width_of(word, size, True) + 3
+            if lines.width * scale < width + 3:
+                continue
+            (x, y), (nx, ny) = line[0], line[1]
+            away = max(1e-9, ((nx - x) ** 2 + (ny - y) ** 2) ** 0.5)
+            step = (width / 2 if abs(nx - x) > abs(ny - y) else size * 0.6) + 5
+            px, py = x * scale + (nx - x) / away * step, y * scale + (ny - y) / away * step
+            ground = Box(px - width, py - size, 2 * width, 2 * size)
+            block = one_line(word, size, ground, (), True)
+            if block is not None:
+                writing.chips.append(Box(px - width / 2, py - size * 0.6, width, size * 1.2))
+                writing.put(block, on(palette.stair, palette.text))
 
 
 def _write_stairs(

@@ -1,7 +1,7 @@
 """Stairs and lifts to scale, by drafting convention. It refuses to write what they are called.
 
 A stair shows its steps, broken lines above the height at which plans are cut, a break line, and an
-arrow up from the first step; a lift is a crossed box with its doors.
+arrow in the direction in which it is walked; a lift is a crossed box with its doors.
 """
 
 import math
@@ -11,7 +11,8 @@ from noetl_mcp.bim.floorplan.building import Box, PlacedLift
 from noetl_mcp.bim.floorplan.drawing.colors import Palette
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes
 from noetl_mcp.bim.floorplan.drawing.shapes import Circle, Layer, Lines, Point, Shape, Stroke
-from noetl_mcp.bim.floorplan.drawing.stairs import StairLines
+from noetl_mcp.bim.floorplan.drawing.stair_ways import seen, ways
+from noetl_mcp.bim.floorplan.drawing.stairs import Line
 
 _ARROW = 7.0
 _TIGHT = 2.2
@@ -25,30 +26,32 @@ def stair_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator
     low: list[Shape] = []
     high: list[Shape] = []
     cuts: list[Shape] = []
-    ways: list[Shape] = []
+    arrows: list[Shape] = []
     heads: list[Shape] = []
     for stair, lines in floor.stairs:
         outlines += [Stroke(line, closed=True) for line in lines.outlines]
         every = max(1, math.ceil(_TIGHT / max(stair.tread * scale, 1e-9)))
-        low += [Stroke(line) for line in lines.low[::every]]
-        high += [Stroke(line) for line in lines.high[::every]]
-        cuts.append(Stroke(lines.cut))
-        way, head, start = _arrow(lines, scale)
-        ways.append(way)
-        heads += [head, start]
+        there = seen(stair, lines)
+        low += [Stroke(line) for line in there.whole[::every]]
+        high += [Stroke(line) for line in there.above[::every]]
+        cuts += [Stroke(line) for line in there.cuts]
+        for way in ways(stair, lines):
+            shaft, head, start = _arrow(way.line, lines.width, scale)
+            arrows.append(shaft)
+            heads += [head, start]
     yield Lines("stairs", palette.symbol, 0.9, tuple(outlines), fill=palette.stair)
     yield Lines("treads", palette.symbol, 0.6, tuple(low))
-    yield Lines("treads-above", palette.faint, 0.6, tuple(high), dash=(2.5, 2))
-    yield Lines("break-lines", palette.symbol, 1.1, tuple(cuts))
-    yield Lines("ways-up", palette.symbol, 0.9, tuple(ways))
+    if high:
+        yield Lines("treads-above", palette.faint, 0.6, tuple(high), dash=(2.5, 2))
+    if cuts:
+        yield Lines("break-lines", palette.symbol, 1.1, tuple(cuts))
+    yield Lines("ways", palette.symbol, 0.9, tuple(arrows))
     yield Lines("arrows", None, 0.0, tuple(heads), fill=palette.symbol)
 
 
-def _arrow(lines: StairLines, scale: float) -> tuple[Stroke, Stroke, Circle]:
-    way = list(lines.way)
-    if len(way) == 1:
-        way.append((way[0][0], way[0][1] - lines.width / 2))
-    size = min(_ARROW / scale, lines.width * 0.45)
+def _arrow(line: Line, width: float, scale: float) -> tuple[Stroke, Stroke, Circle]:
+    way = list(line)
+    size = min(_ARROW / scale, width * 0.45)
     (x, y), (fx, fy) = way[-1], _before(way, size)
     length = math.dist((x, y), (fx, fy)) or 1.0
     dx, dy = (x - fx) / length, (y - fy) / length
