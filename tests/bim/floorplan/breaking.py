@@ -7,6 +7,8 @@ A = f"room A at (0, 0) size (10 x 12) {SOLID}"
 B = f"room B at (10, 0) size (8 x 6) {SOLID}"
 AWAY = f"room B at (30, 0) size (8 x 6) {SOLID}"
 TALL = "height 20ft"
+DOOR = "connect A.right to B.left door at 50% opens into B"
+ON_THE_WAY = "lift L at (10.5, 2) size (2 x 2)"
 
 
 class Case(NamedTuple):
@@ -365,6 +367,12 @@ CASES: tuple[Case, ...] = (
         "vertical-skips-floors",
         storeys("vertical f0.L to f2.L"),
         storeys("vertical f0.L to f1.L to f2.L"),
+    ),
+    Case("door-over-stair", joined(DOOR, f"{A}\n{B}\n{ON_THE_WAY}"), joined(DOOR)),
+    Case(
+        "doors-cross",
+        joined(f"{DOOR}\nconnect B.top to outside door at 0%"),
+        joined(f"{DOOR}\nconnect B.top to outside door at 100%"),
     ),
     Case(
         "vertical-on-one-floor", storeys("vertical f0.L to f0.L"), storeys("vertical f0.L to f1.L")

@@ -75,6 +75,12 @@ SHAPES = (
     "winder from right turn right winders 3 runs 6, 6",
     "custom from bottom [flight 5 width 4ft, turn left landing (4 x 4), flight 4]",
 )
+ODD_SHAPES = (
+    "custom from left [turn left landing (4 x 4)]",
+    "custom from left [turn left landing (4 x 4) 180°, turn right landing (4 x 4)]",
+    "custom from left [turn right winders 0]",
+    "custom from left [flight 0]",
+)
 
 
 def sweeps(arc: Arc, ground: Box) -> bool:
@@ -228,6 +234,17 @@ def test_a_stair_of_any_shape_begins_at_its_corner_and_goes_up(shape: str) -> No
     box = Box(10, 20, max(x for x, _ in outline) - 10, max(y for _, y in outline) - 20)
     assert all(within(Box(x, y, 0, 0), box, 0.01) for x, y in way.points)
     assert len(lines(found, "treads")[0].shapes) >= 3
+
+
+@pytest.mark.parametrize("shape", ODD_SHAPES)
+def test_a_stair_of_landings_alone_is_drawn_without_steps(shape: str) -> None:
+    for links in ("", "vertical f.S to g.S", "vertical e.S to f.S to g.S"):
+        floors = " ".join(
+            f"floor {name} {{ stair S at (1,2) shape {shape} rise 9ft width 4ft }}"
+            for name in "efg"
+        )
+
+        assert lines(drawing(f"{floors} {links}"), "stairs")
 
 
 def test_a_straight_stair_has_as_many_steps_as_its_rise_needs() -> None:

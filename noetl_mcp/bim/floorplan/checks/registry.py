@@ -7,6 +7,7 @@ from noetl_mcp.bim.floorplan import places
 from noetl_mcp.bim.floorplan.checks import (
     connections,
     heights,
+    leaves,
     names,
     passage,
     rooms,
@@ -67,6 +68,7 @@ CHECKS: tuple[Check, ...] = (
     connections.front_doors,
     walls.listed,
     passage.passage,
+    leaves.leaves,
 )
 FAMILIES: tuple[tuple[str, tuple[Rule, ...]], ...] = (
     ("The version", version.RULES),
@@ -75,6 +77,7 @@ FAMILIES: tuple[tuple[str, tuple[Rule, ...]], ...] = (
     ("Names", names.RULES),
     ("Walls", walls.RULES),
     ("Connections", connections.RULES),
+    ("Leaves of doors", leaves.RULES),
     ("Ways", passage.RULES),
     ("Heights and units", heights.RULES),
     ("Stairs and lifts", stairs.RULES),

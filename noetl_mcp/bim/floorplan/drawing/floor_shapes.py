@@ -71,10 +71,10 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
         refuse_absurd(floor, outline, building.habits.unit)
     network = wall_network(floor, building)
     called = {room.name: room for room in rooms}
-    doors = tuple(_doors(network, called, building))
+    doors = tuple(doors_of(network, called, building))
     scale = scale_to(building.habits.unit, raw=building.raw)
     stairs = tuple(
-        (one, _stair(one, called, scale, network.thickness / 2))
+        (one, laid_stair(one, called, scale, network.thickness / 2))
         for one in floor.stairs
         if has_ground(one)
     )
@@ -106,7 +106,7 @@ def floor_shapes(floor: PlacedFloor, building: Building) -> FloorShapes:
     )
 
 
-def _stair(
+def laid_stair(
     stair: PlacedStair, rooms: dict[str, PlacedRoom], scale: Scale, half: float
 ) -> StairLines:
     """Lay out a stair; one that only says along which wall it goes stands in that wall's corner."""
@@ -124,7 +124,8 @@ def _stair(
     return stair_lines(replace(stair, x=x, y=y), scale)
 
 
-def _doors(network: Network, rooms: dict[str, PlacedRoom], building: Building) -> list[Door]:
+def doors_of(network: Network, rooms: dict[str, PlacedRoom], building: Building) -> list[Door]:
+    """Every door in the walls of a floor, with its sign."""
     found: list[Door] = []
     usual = building.habits.door_width
     for wall, opening in network.openings():

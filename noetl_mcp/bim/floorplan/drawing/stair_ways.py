@@ -35,9 +35,10 @@ class Seen(NamedTuple):
 
 def seen(stair: PlacedStair, lines: StairLines) -> Seen:
     """Say what of a stair is seen on the floor where it is drawn."""
+    cuts = (lines.cut,) if lines.cut else ()
     if not stair.leads_down:
-        return Seen(lines.low, lines.high, (lines.cut,))
-    return Seen((*lines.low, *lines.high), (), (lines.cut,) if stair.leads_up else ())
+        return Seen(lines.low, lines.high, cuts)
+    return Seen((*lines.low, *lines.high), (), cuts if stair.leads_up else ())
 
 
 def ways(stair: PlacedStair, lines: StairLines) -> tuple[Way, ...]:
@@ -50,7 +51,7 @@ def ways(stair: PlacedStair, lines: StairLines) -> tuple[Way, ...]:
         return (Way(UP, way),)
     if not stair.leads_up:
         return (Way(DOWN, way[::-1]),)
-    middle = _middle(lines.cut)
+    middle = _middle(lines.cut or way)
     air = lines.width * _BESIDE_CUT
     return Way(UP, _until(way, middle, air)), Way(DOWN, _until(way[::-1], middle, air))
 

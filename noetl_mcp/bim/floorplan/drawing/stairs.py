@@ -37,7 +37,8 @@ class StairPart:
 class StairLines:
     """A stair on a floor: its flights and landings, the edges of its steps, the way up.
 
-    `low` are steps below the height at which plans are cut, `high` those above; `cut` goes between.
+    `low` are steps below the height at which plans are cut, `high` those above; `cut` goes between,
+    and is empty where there are no steps.
     """
 
     outlines: tuple[Line, ...]
@@ -329,6 +330,8 @@ def _break(treads: Sequence[Line], tread: float) -> int:
 
 
 def _cut(treads: Sequence[Line], at: int) -> Line:
+    if len(treads) < 2:
+        return ()  # a landing alone
     (a, b), (c, d) = treads[at - 1], treads[at]
     between: Callable[[Point, Point, float], Point] = lambda p, q, part: (  # noqa: E731
         p[0] + (q[0] - p[0]) * part,
