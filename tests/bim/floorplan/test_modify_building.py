@@ -67,6 +67,90 @@ def test_a_connection_is_added_behind_the_others() -> None:
     assert done(made, op("remove_connection", "outside to B")) == NEIGHBOURS
 
 
+def plan_of(rooms: dict[str, tuple[float, float, float, float]], more: str = "") -> str:
+    lines = [f"room {n} at ({x},{y}) size ({w} x {h}) {WALLS}" for n, (x, y, w, h) in rooms.items()]
+    return f"%%{{version: 1.0}}%%\nfloorplan\nfloor f {{\n{chr(10).join(lines)}\n}}\n{more}"
+
+
+A_AND_THREE = plan_of({"A": (0, 0, 10, 10), "B": (10, 5, 5, 5), "C": (0, 10.05, 10, 4)})
+
+
+def joined(text: str, first: str, second: str) -> str:
+    """Return the line that an added door makes."""
+    made = done(text, new("add_connection", **{"from": first, "to": second, "kind": "door"}))
+    return made.removeprefix(text).strip()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "line"),
+    [
+        ("A", "B", "connect A.right to B.left door"),
+        ("B", "A", "connect B.left to A.right door"),
+        ("A.right", "B", "connect A.right to B.left door"),
+        ("A", "C.top", "connect A.bottom to C.top door"),
+        ("A.top", "B.bottom", "connect A.top to B.bottom door"),
+        ("A", "outside", "connect A to outside door"),
+    ],
+)
+def test_walls_that_are_not_named_are_those_that_rooms_share(
+    first: str, second: str, line: str
+) -> None:
+    assert joined(A_AND_THREE, first, second) == line
+
+
+def test_the_shared_walls_are_told_and_nothing_is_wrong_with_them() -> None:
+    added = new("add_connection", **{"from": "A", "to": "B", "kind": "door"})
+
+    answer = modify(A_AND_THREE, [added])
+
+    [change] = answer["changes"]
+    assert (change["target"], change["message"]) == (
+        "A to B",
+        "Connected A.right to B.left, which they share",
+    )
+    codes = [one["code"] for one in validate(answer["dsl"])["warnings"]]
+    assert "no-shared-wall" not in codes
+
+
+def test_a_gap_in_which_a_wall_stands_is_a_common_wall_too() -> None:
+    text = plan_of({"A": (0, 0, 10, 10), "B": (10.5, 0, 8, 10)})
+
+    assert joined(text, "A", "B") == "connect A.right to B.left door"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        ("B", "C", '"B" and "C" share no wall, so nothing can connect them'),
+        ("A.left", "B", "share no wall: the rooms meet at A.right and B.left"),
+    ],
+)
+def test_rooms_that_share_no_wall_are_not_connected(first: str, second: str, says: str) -> None:
+    assert says in refused(
+        A_AND_THREE, new("add_connection", **{"from": first, "to": second, "kind": "door"})
+    )
+
+
+def test_rooms_that_meet_on_several_walls_are_asked_about() -> None:
+    text = plan_of({"A": (0, 0, 10, 10), "B": (9.96, 9.96, 5, 5)})
+    added = new("add_connection", **{"from": "A", "to": "B", "kind": "door"})
+
+    assert "say A.right to B.left or A.bottom to B.top" in refused(text, added)
+
+
+def test_rooms_of_two_floors_are_joined_by_stairs() -> None:
+    added = new("add_connection", **{"from": "Hall", "to": "Attic", "kind": "door"})
+
+    assert "are joined by stairs or lifts and add_vertical" in refused(TOWER, added)
+
+
+def test_a_room_and_a_sub_room_of_it_need_no_walls() -> None:
+    inner = f"composed of [ sub-room In at (1,1) size (2 x 2) {WALLS} ]"
+    text = plan_of({"A": (0, 0, 10, 10)}).replace(WALLS, f"{WALLS} {inner}")
+
+    assert joined(text, "A", "In") == "connect A to In door"
+
+
 def test_the_first_connection_stands_behind_the_floors() -> None:
     added = {"action": "add_connection", "params": {"from": "Office", "to": "outside"}}
     added["params"] |= {"kind": "door"}  # type: ignore[operator]

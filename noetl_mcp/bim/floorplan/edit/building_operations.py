@@ -58,7 +58,7 @@ class NewConnection(Asked):
 
 
 class AddConnection(Asked):
-    """Connect two rooms, or a room and the outside, by a door or an opening."""
+    """Connect two rooms, or one and the outside; walls not named are those that the rooms share."""
 
     action: Literal["add_connection"]
     params: NewConnection

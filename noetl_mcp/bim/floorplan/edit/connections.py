@@ -9,6 +9,7 @@ from typing import Any
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.edit import building_operations, fields, writing
+from noetl_mcp.bim.floorplan.edit.common_walls import with_walls
 from noetl_mcp.bim.floorplan.edit.places import Node, last_line
 from noetl_mcp.bim.floorplan.edit.references import into_out, written
 from noetl_mcp.bim.floorplan.edit.sheet import Edit, Outcome, Refused, Sheet, replaced, room_at
@@ -24,17 +25,24 @@ def _is_there(sheet: Sheet, end: str) -> None:
 
 
 def add_connection(sheet: Sheet, asked: building_operations.AddConnection) -> Outcome:
-    """Add a connection behind the others."""
+    """Add a connection behind the others, through the walls that its rooms share."""
     params = asked.params
     for end in (params.from_, params.to, params.opens_into):
         if end is not None:
             _is_there(sheet, end)
     if params.from_.split(".")[0] == params.to.split(".")[0]:
         raise Refused(f'"{params.from_}" cannot be connected to itself')
+    params = with_walls(sheet, params)
     plan = sheet.plan
     before: list[Node] = [*plan.floors] if plan.floors else [*plan.defines, *plan.styles]
     edit = last_line(sheet, writing.connection(params), plan.connections, before)
-    return Outcome(f"{params.from_} to {params.to}", (edit,))
+    ends = f"{params.from_} to {params.to}"
+    is_chosen = params is not asked.params
+    return Outcome(
+        f"{asked.params.from_} to {asked.params.to}",
+        (edit,),
+        f"Connected {ends}, which they share" if is_chosen else None,
+    )
 
 
 def the_connection(sheet: Sheet, target: str, which: int | None) -> tree.Connection:
