@@ -149,6 +149,64 @@ def test_what_cannot_be_converted_is_refused(text: str, anchor: str, says: str) 
     assert refused(text, to_relative(anchor)).startswith(says)
 
 
+def test_rooms_that_are_relative_stay_so_and_the_others_are_converted() -> None:
+    text = floor(
+        f"A at (0,0) size (10 x 10) {WALLS}",
+        f"B size (4 x 4) {WALLS} above A",
+        f"C at (10,0) size (4 x 4) {WALLS}",
+        f"D size (3 x 3) {WALLS} right-of C gap 1",
+        f"E at (18,0) size (2 x 9) {WALLS}",
+    )
+
+    answer = modify(text, [to_relative("A")])
+
+    [change] = answer["changes"]
+    assert change["message"] == "2 of 2 rooms are relative now; relative already: B, D"
+    assert "C size (4 x 4)" in answer["dsl"]
+    assert f"E size (2 x 9) {WALLS} right-of D align top" in answer["dsl"]
+    assert f"D size (3 x 3) {WALLS} right-of C gap 1\n" in answer["dsl"]
+    assert_nothing_moved(places(text), places(answer["dsl"]))
+
+
+def test_what_absolute_leaves_relative_is_no_dead_end() -> None:
+    text = floor(
+        f"A at (0,0) size (9 x 9) {WALLS}",
+        f"B size (9 x 9) {WALLS} above A",
+        f"C size (9 x 9) {WALLS} right-of A",
+        f"D size (9 x 9) {WALLS} right-of B",
+    )
+
+    answer = modify(text, [ABSOLUTE, to_relative("A")])
+
+    assert answer["success"]
+    assert " at (9, 0)" not in answer["dsl"]
+    assert_nothing_moved(places(text), places(answer["dsl"]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=12),
+    st.randoms(use_true_random=False),
+)
+def test_parts_of_a_floor_may_be_converted_one_after_the_other(
+    cells: set[tuple[int, int]], random: Random
+) -> None:
+    rooms = [
+        f"R{i} at ({x * 10}, {y * 10}) size (10 x 10) {WALLS}" for i, (x, y) in enumerate(cells)
+    ]
+    text = floor(*rooms)
+    part = random.sample(range(1, len(rooms)), random.randint(1, len(rooms) - 1))
+    whole = modify(text, [to_relative("R0")])["dsl"]
+
+    some = done(text, to_relative("R0", targetRooms=[f"R{i}" for i in part]))
+    answer = modify(some, [to_relative("R0")])
+
+    assert_nothing_moved(places(text), places(answer["dsl"]))
+    if some.count(" at (") > 1:
+        assert answer["success"]
+    assert answer["dsl"].count(" at (") <= max(whole.count(" at ("), some.count(" at ("))
+
+
 def test_a_conversion_that_would_change_the_unit_of_a_plan_is_refused() -> None:
     text = floor(f"A at (0,0) size (9 x 9) {WALLS}", f"B at (9m,0m) size (9 x 9) {WALLS}")
 

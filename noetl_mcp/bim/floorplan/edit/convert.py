@@ -4,7 +4,7 @@ A room for which no clause gives exactly the place that it has stays as it is, a
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from noetl_mcp.bim.floorplan import tree
@@ -48,6 +48,9 @@ def to_relative(sheet: Sheet, asked: room_operations.ConvertToRelative) -> Outco
     beside_anchor = references.siblings(anchor)
     targets = _targets(sheet, asked.params.target_rooms, anchor, beside_anchor)
     _refuse_many(len(targets), len(beside_anchor))
+    relative = _relative(sheet, beside_anchor, targets)
+    if len(relative) < len(targets):
+        targets -= relative.keys()
     reasons = list(_reasons(sheet, anchor.room, beside_anchor, targets))
     if reasons:
         raise Refused(f"Cannot convert to relative: {'; '.join(reasons)}")
@@ -55,9 +58,27 @@ def to_relative(sheet: Sheet, asked: room_operations.ConvertToRelative) -> Outco
     clauses, kept = _grown(sheet, anchor.room, beside_anchor, targets, tolerance)
     edits = [edit for room, clause in clauses for edit in _written(sheet, room, clause)]
     message = f"{len(clauses)} of {len(targets)} rooms are relative now"
+    if relative:
+        message += f"; relative already: {_listed(relative.values())}"
     if kept:
         message += f"; no clause is exact for {', '.join(kept)}, so positions stay there"
     return Outcome(asked.target or anchor.name, tuple(edits), message, keeps_places=True)
+
+
+def _relative(
+    sheet: Sheet, rooms: Sequence[tree.Room], targets: Collection[int]
+) -> Mapping[int, str]:
+    """Return which of the rooms stand beside others already, by where they begin."""
+    return {
+        room.start: room.name.text
+        for room in rooms
+        if room.start in targets and room.at is None and room.start in sheet.places
+    }
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = ", ".join(list(names)[:_MOST_TOLD])
+    return f"{shown} and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else shown
 
 
 def _refuse_many(targets: int, rooms: int) -> None:
@@ -102,7 +123,9 @@ def _reasons(
         if room.start in targets and (room.at is None or room.start not in sheet.places)
     ]
     if lost:
-        yield f"Rooms without positions cannot be converted: {', '.join(lost)}"
+        relative = len(_relative(sheet, rooms, targets)) == len(lost)
+        more = " (relative already)" if relative else ""
+        yield f"Rooms without positions cannot be converted: {', '.join(lost)}{more}"
     placed = [(room, sheet.places[room.start].box) for room in rooms if room.start in sheet.places]
     meant = [
         (placed[first][0], placed[second][0])

@@ -204,7 +204,7 @@ class ToRelative(Asked):
 
 
 class ConvertToRelative(Asked):
-    """Write the rooms of the anchor's floor relative to each other. No room moves."""
+    """Write rooms of the anchor's floor relative to each other; those that are stay. None moves."""
 
     action: Literal["convert_to_relative"]
     target: Target | None = Field(None, description="Not needed; it comes back in changes.")
