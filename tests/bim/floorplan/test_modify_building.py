@@ -192,6 +192,27 @@ def test_connections_that_make_no_sense_are_refused(operation: dict[str, Any], s
     assert says in refused(NEIGHBOURS, operation)
 
 
+@pytest.mark.parametrize(
+    ("operation", "says"),
+    [
+        (op("update_connection", "Hall to outside", which=1), "kind, at, size, opensInto, swing"),
+        (op("update_style", "Wood"), "floor_color, wall_color"),
+        (new("set_config"), "wall_thickness, floor_thickness"),
+    ],
+)
+def test_a_change_of_nothing_is_refused(operation: dict[str, Any], says: str) -> None:
+    message = refused(TOWER, operation)
+
+    assert message.startswith(f"Nothing to change: give one of {says}")
+
+
+def test_what_the_plan_says_already_is_told() -> None:
+    answer = modify(TOWER, [op("update_connection", "Hall to outside", swing=None)])
+
+    assert answer["dsl"] == TOWER
+    assert answer["changes"][0]["message"] == "Nothing is changed: the plan says so already"
+
+
 def test_one_of_several_connections_is_told_by_its_number() -> None:
     text = NEIGHBOURS + "  connect B to A opening\n"
 

@@ -264,6 +264,13 @@ def test_a_label_is_replaced_and_removed() -> None:
     assert refused(NEIGHBOURS, op("remove_label", "A")) == '"A" has no label'
 
 
+def test_walls_of_which_none_is_named_stay_and_that_is_said() -> None:
+    answer = modify(OFFICE, [op("update_walls", "Office")])
+
+    assert (answer["success"], answer["dsl"]) == (True, OFFICE)
+    assert answer["changes"][0]["message"] == "Nothing is changed: no wall is named"
+
+
 def test_walls_that_are_not_listed_are_added() -> None:
     text = OFFICE.replace(WALLS, "walls [top: solid]")
 

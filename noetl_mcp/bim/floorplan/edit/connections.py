@@ -84,6 +84,8 @@ def update_connection(sheet: Sheet, asked: building_operations.UpdateConnection)
     params = asked.params
     found = the_connection(sheet, asked.target, params.which)
     given = fields.given_in(params) - {"which"}
+    if not given:
+        raise Refused(fields.choices(params, "which"))
     spans = dict(_spans(sheet, found))
     edits: list[Edit] = []
     for word in (word for word in _ORDER if word in given):

@@ -183,6 +183,12 @@ def entries(part: Asked) -> dict[str, Any]:
     return {key: getattr(part, key) for key in type(part).model_fields if key in given_in(part)}
 
 
+def choices(part: Asked, *besides: str) -> str:
+    """Return a sentence that asks for one of the keys of a part that was given none."""
+    keys = [field.alias or name for name, field in type(part).model_fields.items()]
+    return f"Nothing to change: give one of {', '.join(key for key in keys if key not in besides)}"
+
+
 def given_in(part: Asked) -> set[str]:
     """Return the names of what was given, and not left to its default."""
     return part.model_fields_set

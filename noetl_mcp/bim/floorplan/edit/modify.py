@@ -109,8 +109,8 @@ def _carried_out(
             errors.append({"message": str(refused), "operation": index})
             continue
         change |= {"target": outcome.target, "result": "applied"}
-        if outcome.message:
-            change["message"] = outcome.message
+        if outcome.message or not outcome.edits:
+            change["message"] = outcome.message or "Nothing is changed: the plan says so already"
     return changes, errors, state.sheet.text
 
 

@@ -176,6 +176,8 @@ def update_walls(sheet: Sheet, asked: room_operations.UpdateWalls) -> Outcome:
         last = found.room.walls[-1]
         edits.append(Edit(last.end, last.end, ", " + ", ".join(added)))
     message = f"Added {', '.join(added)}" if added else None
+    if not edits:
+        message = "Nothing is changed: no wall is named"
     return Outcome(asked.target, tuple(edits), message)
 
 

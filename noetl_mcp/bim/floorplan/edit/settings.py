@@ -100,6 +100,8 @@ def update_style(sheet: Sheet, asked: building_operations.UpdateStyle) -> Outcom
     """Change the keys of a style that are given."""
     style = the_style(sheet, asked.target)
     values = fields.entries(asked.params)
+    if not values:
+        raise Refused(fields.choices(asked.params))
     there = {one.key for one in style.properties}
     left = there - {key for key, one in values.items() if one is None}
     if not left and not any(one is not None for one in values.values()):
@@ -140,6 +142,8 @@ def _bearers(sheet: Sheet, name: str) -> list[tuple[str, tree.StyleName]]:
 def set_config(sheet: Sheet, asked: building_operations.SetConfig) -> Outcome:
     """Change the keys of the config that are given; write one where there is none."""
     values = fields.entries(asked.params)
+    if not values:
+        raise Refused(fields.choices(asked.params))
     edits = tuple(_config_edits(sheet, values))
     return Outcome("config", edits, sets_unit="default_unit" in values)
 
