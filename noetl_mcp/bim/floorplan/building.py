@@ -102,6 +102,7 @@ class PlacedStair:
     tread: float
     leads_up: bool = True
     leads_down: bool = False
+    style: tree.Style | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class PlacedLift:
 
     lift: tree.Lift
     box: Box
+    style: tree.Style | None = None
 
 
 class PlacedConnection(NamedTuple):

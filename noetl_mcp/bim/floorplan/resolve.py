@@ -149,11 +149,13 @@ class _Reader:
         self.findings += _told_things(things, placement)
         where = [placement.boxes.get(index, box) for index, box in enumerate(boxes)]
         moved = (
-            PlacedStair(s.stair, box.x, box.y, s.rise, s.width, s.riser, s.tread)
-            for s, box in zip(stairs, where, strict=False)
+            replace(stair, x=box.x, y=box.y) for stair, box in zip(stairs, where, strict=False)
         )
         lifts = zip(floor.lifts, where[len(stairs) :], strict=True)
-        return tuple(moved), tuple(PlacedLift(lift, box) for lift, box in lifts)
+        return tuple(moved), tuple(PlacedLift(one, box, self._style(one)) for one, box in lifts)
+
+    def _style(self, thing: "tree.Stair | tree.Lift") -> tree.Style | None:
+        return None if thing.style is None else self.styles.get(thing.style.name.text)
 
     def _thing(self, thing: "tree.Stair | tree.Lift", box: Box) -> Item:
         at = (box.x, box.y) if thing.at is not None or thing.relation is None else None
@@ -174,6 +176,7 @@ class _Reader:
             width=self.length(stair.width, _STAIR_FEET * foot),
             riser=self.length(stair.riser, _RISER_INCHES * inch),
             tread=self.length(stair.tread, _TREAD_INCHES * inch),
+            style=self._style(stair),
         )
 
     def _lift_box(self, lift: tree.Lift) -> Box:

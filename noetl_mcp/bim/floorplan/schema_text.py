@@ -264,7 +264,7 @@ def _lifts(words: Words) -> str:
 ## Lifts and vertical connections
 
 `lift NAME at (X, Y) size (W x H) [doors (SIDE, ...)] [label "text"] [style NAME]`, on a
-floor; sides {_all(words.sides)}.
+floor; sides {_all(words.sides)}. Its style is drawn as that of a stair.
 
 `vertical ground.Main to first.Main [to second.Main]` says that stairs or lifts of these floors are
 one. The drawing writes `UP` on the lowest of them, `DN` on the highest, and both between; a stair

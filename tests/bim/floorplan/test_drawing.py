@@ -205,6 +205,28 @@ def test_a_house_shows_stairs_and_lifts_by_convention() -> None:
     assert texts(found, "captions") == ["ground"]
 
 
+def test_the_style_of_a_stair_or_lift_colours_it() -> None:
+    styles = """style Oak { floor_color: "#d2a66b", wall_color: "#7a3b00" }
+    style Night { floor_color: "#102030", wall_color: "#112131" }
+    """
+    plain, styled, night = (
+        drawing(
+            f"{styles} floor f {{ stair S at (0,0) shape straight toward top rise 9ft {style} "
+            f"lift L at (9,0) size (4 x 4) doors (top) {style} }}"
+        )
+        for style in ("", "style Oak", "style Night")
+    )
+
+    for name in ("stairs", "lifts"):
+        [colours] = [(one.fill, one.ink) for one in lines(styled, name)]
+        assert colours == ("#d2a66b", "#7a3b00")
+        assert lines(plain, name)[0].fill == THEMES["default"].stair
+    for name in ("stairs", "treads", "treads-above", "ways", "lifts", "lift-crosses"):
+        [ink] = [one.ink for one in lines(night, name)]
+        assert ink is not None
+        assert contrast("#102030", ink) >= 2.2
+
+
 def test_several_floors_stand_beside_each_other_or_one_over_the_other() -> None:
     beside = drawing(HOUSE)
     stacked = drawing(HOUSE, Look(layout=STACKED))

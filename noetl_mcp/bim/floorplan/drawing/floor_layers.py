@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from noetl_mcp.bim.floorplan.building import Box, PlacedRoom
 from noetl_mcp.bim.floorplan.drawing import openings as signs
-from noetl_mcp.bim.floorplan.drawing.colors import VISIBLE, Palette, color, mixed, on, seen
+from noetl_mcp.bim.floorplan.drawing.colors import VISIBLE, Palette, color, on, seen
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import Door, FloorShapes
 from noetl_mcp.bim.floorplan.drawing.network import Wall
 from noetl_mcp.bim.floorplan.drawing.shapes import (
@@ -19,6 +19,7 @@ from noetl_mcp.bim.floorplan.drawing.shapes import (
     Shape,
     Stroke,
 )
+from noetl_mcp.bim.floorplan.drawing.styles import floor_of
 
 THINNEST = 1.6
 _FINE_WINDOW = 4.5
@@ -29,13 +30,7 @@ MOST_OVERLAPS = 20
 
 def _fill_of(room: PlacedRoom, palette: Palette) -> str:
     """The colour of a room's floor."""
-    if room.style is not None:
-        for one in reversed(room.style.properties):
-            if one.key == "floor_color" and isinstance(one.value, str):
-                found = color(one.value)
-                if found is not None:
-                    return mixed(palette.room, found, palette.tint)
-    return palette.room
+    return floor_of(room.style, palette.room, palette)
 
 
 def fills(floor: FloorShapes, palette: Palette) -> dict[str, str]:

@@ -5,30 +5,52 @@ arrow in the direction in which it is walked; a lift is a crossed box with its d
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from noetl_mcp.bim.floorplan.building import Box, PlacedLift
-from noetl_mcp.bim.floorplan.drawing.colors import Palette
+from noetl_mcp.bim.floorplan import tree
+from noetl_mcp.bim.floorplan.building import Box, PlacedLift, PlacedStair
+from noetl_mcp.bim.floorplan.drawing.colors import VISIBLE, Palette, on
+from noetl_mcp.bim.floorplan.drawing.colors import seen as visible
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes
 from noetl_mcp.bim.floorplan.drawing.shapes import Circle, Layer, Lines, Point, Shape, Stroke
 from noetl_mcp.bim.floorplan.drawing.stair_ways import seen, ways
-from noetl_mcp.bim.floorplan.drawing.stairs import Line
+from noetl_mcp.bim.floorplan.drawing.stairs import Line, StairLines
+from noetl_mcp.bim.floorplan.drawing.styles import color_of, floor_of
 
 _ARROW = 7.0
 _TIGHT = 2.2
+_TOLD_APART = 2.2
+
+
+class _Colours(NamedTuple):
+    """The ground of a stair or lift, its edge, its lines, and those that are only hinted at."""
+
+    fill: str
+    edge: str
+    ink: str
+    faint: str
 
 
 def stair_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[Layer]:
-    """All stairs of a floor."""
-    if not floor.stairs:
-        return
+    """All stairs of a floor, those of one colour together."""
+    coloured: dict[_Colours, list[tuple[PlacedStair, StairLines]]] = {}
+    for stair, lines in floor.stairs:
+        coloured.setdefault(_colours(stair.style, palette), []).append((stair, lines))
+    for colours, stairs in coloured.items():
+        yield from _stairs(stairs, colours, scale)
+
+
+def _stairs(
+    stairs: Sequence[tuple[PlacedStair, StairLines]], colours: _Colours, scale: float
+) -> Iterator[Layer]:
     outlines: list[Shape] = []
     low: list[Shape] = []
     high: list[Shape] = []
     cuts: list[Shape] = []
     arrows: list[Shape] = []
     heads: list[Shape] = []
-    for stair, lines in floor.stairs:
+    for stair, lines in stairs:
         outlines += [Stroke(line, closed=True) for line in lines.outlines]
         every = max(1, math.ceil(_TIGHT / max(stair.tread * scale, 1e-9)))
         there = seen(stair, lines)
@@ -39,14 +61,28 @@ def stair_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator
             shaft, head, start = _arrow(way.line, lines.width, scale)
             arrows.append(shaft)
             heads += [head, start]
-    yield Lines("stairs", palette.symbol, 0.9, tuple(outlines), fill=palette.stair)
-    yield Lines("treads", palette.symbol, 0.6, tuple(low))
+    fill, edge, ink, faint = colours
+    yield Lines("stairs", edge, 0.9, tuple(outlines), fill=fill)
+    yield Lines("treads", ink, 0.6, tuple(low))
     if high:
-        yield Lines("treads-above", palette.faint, 0.6, tuple(high), dash=(2.5, 2))
+        yield Lines("treads-above", faint, 0.6, tuple(high), dash=(2.5, 2))
     if cuts:
-        yield Lines("break-lines", palette.symbol, 1.1, tuple(cuts))
-    yield Lines("ways", palette.symbol, 0.9, tuple(arrows))
-    yield Lines("arrows", None, 0.0, tuple(heads), fill=palette.symbol)
+        yield Lines("break-lines", ink, 1.1, tuple(cuts))
+    yield Lines("ways", ink, 0.9, tuple(arrows))
+    yield Lines("arrows", None, 0.0, tuple(heads), fill=ink)
+
+
+def _colours(style: tree.Style | None, palette: Palette) -> _Colours:
+    """The colours of a stair or lift; lines can be told from what is below them."""
+    fill = floor_of(style, palette.stair, palette)
+    edge = color_of(style, "wall_color")
+    ink = on(fill, palette.symbol, VISIBLE)
+    return _Colours(
+        fill,
+        ink if edge is None else visible(fill, edge, ink, _TOLD_APART),
+        ink,
+        on(fill, palette.faint, VISIBLE),
+    )
 
 
 def _arrow(line: Line, width: float, scale: float) -> tuple[Stroke, Stroke, Circle]:
@@ -75,26 +111,27 @@ def _before(way: list[Point], size: float) -> Point:
 
 
 def lift_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[Layer]:
-    """All lifts of a floor."""
-    if not floor.lifts:
-        return
-    boxes: list[Shape] = [lift.box for lift in floor.lifts]
-    crosses: list[Shape] = []
-    doors: list[Shape] = []
+    """All lifts of a floor, those of one colour together."""
+    coloured: dict[_Colours, list[PlacedLift]] = {}
     for lift in floor.lifts:
-        box = lift.box
-        crosses.append(Stroke(((box.x, box.y), (box.right, box.bottom))))
-        crosses.append(Stroke(((box.right, box.y), (box.x, box.bottom))))
-        doors += _lift_doors(lift, scale)
-    yield Lines("lifts", palette.symbol, 1.4, tuple(boxes), fill=palette.stair)
-    yield Lines("lift-crosses", palette.symbol, 0.7, tuple(crosses))
-    if doors:
-        yield Lines("lift-doors", palette.symbol, 0.9, tuple(doors), fill=palette.paper)
+        coloured.setdefault(_colours(lift.style, palette), []).append(lift)
+    for (fill, edge, ink, _), lifts in coloured.items():
+        crosses: list[Shape] = []
+        doors: list[Shape] = []
+        for lift in lifts:
+            box = lift.box
+            crosses.append(Stroke(((box.x, box.y), (box.right, box.bottom))))
+            crosses.append(Stroke(((box.right, box.y), (box.x, box.bottom))))
+            doors += lift_doors(lift, 4.0 / scale)
+        yield Lines("lifts", edge, 1.4, tuple(lift.box for lift in lifts), fill=fill)
+        yield Lines("lift-crosses", ink, 0.7, tuple(crosses))
+        if doors:
+            yield Lines("lift-doors", edge, 0.9, tuple(doors), fill=palette.paper)
 
 
-def _lift_doors(lift: PlacedLift, scale: float) -> Iterator[Box]:
-    """Two leaves on each side that has doors."""
-    box, deep = lift.box, min(4.0 / scale, min(lift.box.width, lift.box.height) * 0.12)
+def lift_doors(lift: PlacedLift, most: float) -> Iterator[Box]:
+    """Two leaves, at most so deep, on each side that has doors."""
+    box, deep = lift.box, min(most, min(lift.box.width, lift.box.height) * 0.12)
     for side in lift.lift.doors:
         if side in ("top", "bottom"):
             y = (box.y if side == "top" else box.bottom) - deep / 2
