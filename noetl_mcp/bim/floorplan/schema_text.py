@@ -241,7 +241,8 @@ def _stairs(words: Words) -> str:
         ("`handrail (HAND)`", _all(words.handrails)),
         ("`stringers KIND`", _all(words.stringers)),
         ('`material { part: "text", ... }`', f"parts: {_all(words.material_parts)}"),
-        ('`label "text"`, `style NAME`', "as for rooms"),
+        ('`label "text"`', "its name on the drawing"),
+        ("`style NAME`", "`floor_color` of the style fills it, `wall_color` is its edge"),
     )
     return f"""
 ## Stairs
