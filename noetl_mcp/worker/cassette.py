@@ -205,7 +205,22 @@ def _head(raw: bytes, name: str) -> dict[str, Any]:
         raise NoCassette(
             f"{name} is a cassette of form {form}, and this version reads form {VERSION}"
         )
+    if not _is_given(head.get("given")):
+        raise NoCassette(f"{name} does not say in its head what it was started with")
     return head
+
+
+def _is_given(value: Any) -> bool:
+    """Whether a recording could have been started with this: a payload, and texts to lay over."""
+    if value is None:
+        return True
+    if not isinstance(value, dict) or not isinstance(value.get("payload", {}), dict):
+        return False
+    return _are_texts(value.get("sets", []))
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def read_tape(path: Path) -> Tape:
@@ -229,6 +244,8 @@ def tape_of(raw: bytes, name: str, parts: Path | None = None) -> Tape:
             break  # the recording broke off inside a line
         if isinstance(told, dict) and isinstance(told.get("end"), dict):
             end = told["end"]
+            if not _are_texts(end.get("secrets", [])):
+                raise NoCassette(f"line {number} of {name} is not the end of a cassette")
         elif isinstance(told, dict) and "decided" in told:
             decided.append(told)
         else:

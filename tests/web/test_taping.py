@@ -106,6 +106,11 @@ def test_long_answers_stand_in_the_cassette_itself(site: Site, tmp_path: Path) -
 HEADED = '{"cassette": 1}\n'
 
 
+def _given(value: Any) -> str:
+    """Return a cassette that was started with a value."""
+    return json.dumps({"cassette": 1, "given": value}) + "\n"
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "says"),
     [
@@ -115,6 +120,13 @@ HEADED = '{"cassette": 1}\n'
         (PLAY, {"content": HELLO, "cassette": "/etc/passwd"}, 422, "is not a cassette"),
         (PLAY, {"content": HELLO, "cassette": '{"cassette": 9}'}, 422, "of form 9"),
         (PLAY, {"content": HELLO, "cassette": HEADED + "7\n7\n"}, 422, "line 2 of the cassette"),
+        (PLAY, {"content": HELLO, "cassette": _given({"payload": [1]})}, 422, "in its head"),
+        (PLAY, {"content": HELLO, "cassette": _given({"sets": [1]})}, 422, "in its head"),
+        (PLAY, {"content": HELLO, "cassette": _given([])}, 422, "in its head"),
+        (PLAY, {"content": HELLO, "cassette": _given({"sets": ["n"]})}, 422, "NAME=VALUE"),
+        (PLAY, {"content": HELLO, "cassette": _given({"payload": {"m": 1}})}, 422, "unknown-name"),
+        (PLAY, {"content": HELLO, "cassette": _given({"payload": {"n": "\0"}})}, 422, "payload"),
+        (PLAY, {"content": HELLO, "cassette": HEADED + '{"end": {"secrets": 7}}'}, 422, "the end"),
         (PLAY, {"content": HELLO, "cassette": HEADED, "on_end": "http://a/"}, 400, "'on_end'"),
         (PLAY, {"path": "no/such", "cassette": HEADED}, 404, "is not in the catalog"),
         (RECORD, {"content": HELLO, "priority": 3}, 400, "there is no field 'priority'"),
