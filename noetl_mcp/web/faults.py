@@ -46,7 +46,7 @@ def told(value: Any, status: int = 200, **headers: str) -> Response:
     return Response(
         orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS),
         status,
-        {"Cache-Control": "no-store", **headers},
+        {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **headers},
         "application/json",
     )
 

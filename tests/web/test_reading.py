@@ -36,6 +36,7 @@ ROOT = Path(__file__).parent.parent.parent
 PLAYBOOKS = sorted((ROOT / "playbooks").glob("*.yaml"))
 OLD = sorted((ROOT / "tests" / "dialects").glob("*.yaml"))[::4]
 WRONG = sorted((ROOT / "tests" / "rules").glob("*[!t].yaml"))
+PAGE = ROOT / "docs" / "reference" / "api.md"
 READING = ("validate", "compile", "explain", "graph", "migrate")
 
 
@@ -557,8 +558,14 @@ def test_a_server_that_leaves_tells_those_who_wait(
     assert (errands(), copies()) == ([], [])
 
 
+def test_the_page_shows_what_is_answered(site: Site) -> None:
+    asked, told = re.findall(r"validate .* -d '(.*)'\n```\n\n```json\n(.*)\n", PAGE.read_text())[0]
+
+    assert site.post("/api/validate", json.loads(asked)) == json.loads(told)
+
+
 def test_every_command_has_its_place_in_the_api_or_says_why_not() -> None:
-    page = (ROOT / "docs" / "reference" / "api.md").read_text()
+    page = PAGE.read_text()
     table = page[page.index("| command | here |") :].partition("\n\n")[0]
 
     told = [
