@@ -27,6 +27,7 @@ from noetl_mcp.tasks.duckdb_plan import (
     PLANNED,
     may_write_files,
     refuse_odd_explain,
+    run_by_name,
     writes_files,
 )
 from noetl_mcp.tasks.duckdb_setup import attach, fill_tables, load
@@ -50,7 +51,6 @@ _READS = PLANNED | frozenset(
         *(_KIND.PRAGMA, _KIND.VACUUM),
     )
 )
-_CREATES = frozenset((_KIND.CREATE, _KIND.CREATE_FUNC))
 _GIVES_BACK = frozenset((_KIND.INSERT, _KIND.UPDATE, _KIND.DELETE, _KIND.MERGE_INTO))
 _MAY_HELP = (duckdb.TransactionException, duckdb.OutOfMemoryException)
 _IN_DOUBT = (duckdb.FatalException, duckdb.InternalException, duckdb.IOException)
@@ -192,7 +192,7 @@ class Session:
     _in_unit: bool = False
     _committing: bool = False
     _is_kept: bool = False
-    _is_wary: bool = False
+    _run_by_name: frozenset[str] | None = None
     _scratch: list[str] = field(default_factory=list)
 
     def stop(self) -> None:
@@ -283,21 +283,22 @@ class Session:
 
     def _refuse_files(
         self,
-        kind: duckdb.StatementType | None,
+        kind: duckdb.StatementType,
         text: str,
         values: Sequence[object],
         number: int | None,
     ) -> None:
         """Refuse what reaches outside of the database; what is kept in it may do so, too."""
-        is_planned, opening = kind in PLANNED, self.opening
-        has_word = may_write_files(text)
-        asks = has_word or self._is_wary or not is_planned
-        asks = asks or opening.path is not None or bool(opening.settings.attach)
-        if kind not in _READS or (
-            asks and writes_files(self._live(), text, values, is_planned=is_planned)
+        if self._run_by_name is None:
+            is_kept = self.opening.path is not None or bool(self.opening.settings.attach)
+            self._run_by_name = run_by_name(self._live()) if is_kept else frozenset()
+        said = text.lower()
+        if (
+            kind not in _READS
+            or any(name in said for name in self._run_by_name)
+            or writes_files(self._live(), kind, text, values)
         ):
             raise refused(f"statement {number} may change something: say 'writes: true'")
-        self._is_wary = self._is_wary or (has_word and kind in _CREATES)
 
     def _selected(self, text: str, values: list[object]) -> Answer:
         """Return the rows of a query, with times cast to the texts that DuckDB writes."""

@@ -29,7 +29,11 @@ PLANNED = frozenset(
     )
 )
 """The kinds of statements whose plan can be asked for."""
-_WRITES_FILES = re.compile(r"copy|export|import|execute|substrait|query", re.IGNORECASE)
+_WRITES_FILES = re.compile(r"copy|export|import|execute|substrait", re.IGNORECASE)
+_RUNS_A_TEXT = re.compile(
+    r"""(\bquery|execute_serialized_sql|\w_execute|from_substrait\w*)"?\s*(\(|/\*|--)""",
+    re.IGNORECASE,
+)
 _OPERATORS = re.compile(r"COPY|EXPORT|EXECUTE|SUBSTRAIT")
 _CHANGING = re.compile(r"INSERT|UPDATE|DELETE|MERGE|" + _OPERATORS.pattern)
 _LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
@@ -40,9 +44,9 @@ _EXPLAINED = frozenset(
     )
 )
 _STORED = """
-SELECT sql FROM duckdb_views() WHERE NOT internal
+SELECT view_name, sql FROM duckdb_views() WHERE NOT internal
 UNION ALL
-SELECT macro_definition FROM duckdb_functions()
+SELECT function_name, macro_definition FROM duckdb_functions()
  WHERE macro_definition IS NOT NULL AND NOT internal
 """
 
@@ -52,23 +56,41 @@ def may_write_files(text: str) -> bool:
     return _WRITES_FILES.search(text) is not None
 
 
-def keeps_what_may_write(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a view or a macro of the databases has such a word."""
-    return any(may_write_files(str(row[0])) for row in connection.execute(_STORED).fetchall())
+def runs_a_text(text: str) -> bool:
+    """Whether a text calls a function that runs SQL; what that is may be another at each look."""
+    return _RUNS_A_TEXT.search(text) is not None
+
+
+def run_by_name(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Return the views and macros that the databases keep, and that run a text in the end."""
+    kept = [(str(name).lower(), str(text).lower()) for name, text in _kept(connection)]
+    found = {name for name, text in kept if runs_a_text(text)}
+    while more := {n for n, text in kept if n not in found and any(one in text for one in found)}:
+        found |= more
+    return frozenset(found)
+
+
+def _kept(connection: duckdb.DuckDBPyConnection) -> list[Any]:
+    return connection.execute(_STORED).fetchall()
 
 
 def writes_files(
-    connection: duckdb.DuckDBPyConnection, text: str, values: Sequence[Any], *, is_planned: bool
+    connection: duckdb.DuckDBPyConnection,
+    kind: duckdb.StatementType,
+    text: str,
+    values: Sequence[Any],
 ) -> bool:
     """Whether a statement would write a file, going by its plan where it has one."""
-    if is_planned:
-        return any(map(_OPERATORS.search, _operators(connection, text, values)))
-    return may_write_files(text) or keeps_what_may_write(connection)
+    if runs_a_text(text):
+        return True
+    if kind not in PLANNED or not may_write_files(text):
+        return may_write_files(text)
+    return any(map(_OPERATORS.search, _operators(connection, text, values)))
 
 
 def changes(connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()) -> bool:
     """Whether a query changes something as well, in the database or in files."""
-    return any(map(_CHANGING.search, _operators(connection, query, values)))
+    return runs_a_text(query) or any(map(_CHANGING.search, _operators(connection, query, values)))
 
 
 def _operators(
@@ -109,8 +131,9 @@ def refuse_odd_explain(text: str, number: int | None) -> None:
 __all__ = [
     "PLANNED",
     "changes",
-    "keeps_what_may_write",
     "may_write_files",
     "refuse_odd_explain",
+    "run_by_name",
+    "runs_a_text",
     "writes_files",
 ]

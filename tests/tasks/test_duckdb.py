@@ -329,6 +329,9 @@ NOT_FOR_READERS = [
     f"FROM query({HIDDEN})",
     f'CREATE MACRO m(a) AS TABLE FROM "query"/**/(a); FROM m({HIDDEN})',
     f"CREATE TEMP MACRO m(a) AS TABLE FROM query(a); PIVOT m({HIDDEN}) ON Count",
+    f"FROM query(CASE WHEN random() < 0.5 THEN 'SELECT 1' ELSE {HIDDEN} END)",
+    f"FROM query -- (\n ({HIDDEN})",
+    f"FROM json_execute_serialized_sql/* /* */ */({SERIALIZED})",
     f"CREATE MACRO m(a) AS TABLE FROM query(a); EXPLAIN ANALYZE FROM m({HIDDEN})",
 ]
 
@@ -344,20 +347,24 @@ def test_no_step_that_reads_writes_a_file_by_any_detour(tmp_path: Path, sql: str
 def test_what_a_database_file_keeps_gives_no_reader_a_way_to_write(tmp_path: Path) -> None:
     asked(
         tmp_path / "kept.duckdb",
-        "CREATE MACRO m(a) AS TABLE FROM query(a);"
+        "CREATE MACRO m(a) AS TABLE FROM query(a); CREATE MACRO n(a) AS TABLE FROM m(a);"
         f"CREATE VIEW v AS FROM json_execute_serialized_sql({SERIALIZED})".format(
             path=tmp_path / "out"
         ),
     )
     asked(tmp_path / "around.duckdb", "SELECT 1")
     hidden = HIDDEN.format(path=tmp_path / "out")
-    for sql in ("FROM v", f"FROM m({hidden})", f"EXPLAIN ANALYZE FROM m({hidden})"):
+    calls = (f'FROM "N"({hidden})', f"FROM m({hidden})", f"EXPLAIN ANALYZE FROM m({hidden})")
+    for sql in ("FROM v", *calls):
         refusal(sql, database="kept.duckdb", folder=tmp_path)
     for sql in ("FROM other.v", f"FROM other.m({hidden})", "PIVOT other.v ON Count"):
         refusal(sql, attach={"other": {"path": "kept.duckdb"}}, folder=tmp_path)
 
     assert not (tmp_path / "out").exists()
-    assert run("SELECT 1 AS copy", database="kept.duckdb", folder=tmp_path)["row_count"] == 1
+    for sql in ("SELECT 1 AS copy", "USE other; FROM t"):
+        asked(tmp_path / "plain.duckdb", "CREATE OR REPLACE TABLE t AS SELECT 1 AS a")
+        found = run(sql, attach={"other": {"path": "plain.duckdb"}}, folder=tmp_path)
+        assert found["row_count"] == 1
 
 
 @pytest.mark.parametrize(
@@ -365,7 +372,7 @@ def test_what_a_database_file_keeps_gives_no_reader_a_way_to_write(tmp_path: Pat
     [
         "WITH copy AS (SELECT 1 AS copy) SELECT copy.copy, 'COPY' AS a FROM copy -- COPY",
         "SELECT {{ a }} AS copy",
-        "FROM query('SELECT 1 AS a')",
+        "SELECT 1 AS executed_at, 2 AS query, 3 AS imported",
         "EXPLAIN SELECT 1 AS a",
         "EXPLAIN ANALYZE FROM range(3)",
         "EXPLAIN (FORMAT json) WITH x AS (SELECT 1) FROM x",
