@@ -78,7 +78,7 @@ def freeze(draft: Draft) -> Plan:
         tuple(templates.rows),
         _constants(draft),
         tools,
-        _options(draft, templates),
+        _options(draft),
         result,
     )
 
@@ -219,13 +219,13 @@ def _constants(draft: Draft) -> dict[str, Any]:
     }
 
 
-def _options(draft: Draft, templates: _Templates) -> dict[str, Any]:
+def _options(draft: Draft) -> dict[str, Any]:
     book = draft.playbook
     found: dict[str, Any] = {}
     if book.limits:
-        found["limits"] = templates.tree(dict(book.limits))
+        found["limits"] = dict(book.limits)
     if book.timeout is not None:
-        found["timeout"] = templates.tree(book.timeout)
+        found["timeout"] = book.timeout
     if book.require_confirm:
         found["require_confirm"] = True
     if book.durability != "strict":

@@ -23,6 +23,8 @@ from noetl_mcp.playbook.values import (
     Auth,
     Condition,
     Duration,
+    FixedDuration,
+    Items,
     Mapping,
     Model,
     Share,
@@ -96,7 +98,7 @@ class Action(Model):
 class Iterator(Model):
     """Do the same for every item of a collection."""
 
-    collection: Value = Field(description="The list, or a template that gives it.")
+    collection: Items = Field(description="The list, or a template that gives it.")
     element: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")] = Field(
         "item", description="What an item is called in templates."
     )
@@ -162,7 +164,7 @@ class Playbook(Model):
     limits: dict[LimitName, LimitNumber] = Field(
         default_factory=dict, description="How many at once, by name."
     )
-    timeout: Duration | None = Field(None, description="How long an execution may take.")
+    timeout: FixedDuration | None = Field(None, description="How long an execution may take.")
     require_confirm: bool = Field(False, description="Refuse every write without `confirm`.")
     durability: Literal["strict", "relaxed"] = Field(
         "strict", description="Whether each step is on disk before the next begins."

@@ -133,11 +133,11 @@ Text = Annotated[str, OrTemplate()]
 Whole = Annotated[int, OrTemplate()]
 Number = Annotated[float, OrTemplate()]
 Flag = Annotated[bool, OrTemplate()]
-Duration = Annotated[
-    float,
-    Reads(read_duration, {"anyOf": [{"type": "number", "minimum": 0}, _TIME]}),
-    OrTemplate(),
+FixedDuration = Annotated[
+    float, Reads(read_duration, {"anyOf": [{"type": "number", "minimum": 0}, _TIME]})
 ]
+"""What is counted before anything is rendered, so it is no template."""
+Duration = Annotated[FixedDuration, OrTemplate()]
 Condition = Annotated[
     bool | str, Reads(read_condition, {"anyOf": [{"type": "boolean"}, _TEMPLATE]})
 ]

@@ -1,4 +1,4 @@
-"""What a step must not crowd is known before anything is rendered."""
+"""What a step must not crowd, and how long all may take, is known before anything is rendered."""
 
 import pytest
 
@@ -23,3 +23,22 @@ def test_neither_the_name_nor_the_number_of_a_limit_is_a_template(text: str) -> 
 
     assert found
     assert {*found} <= {"wrong-value", "wrong-kind"}
+
+
+@pytest.mark.parametrize("said", ["'{{ workload.t }}'", "'{{ 3 }}s'", "-1", "soon", "true"])
+def test_how_long_an_execution_may_take_is_no_template(said: str) -> None:
+    text = f"timeout: {said}\nworkload: {{t: 1s}}\nworkflow: [{{step: start}}]\n"
+
+    assert found_in(text, "error") == ["3 wrong-value"]
+
+
+@pytest.mark.parametrize("said", ["3", "{a: 1}", "null", "true"])
+def test_a_collection_that_is_written_down_is_a_list(said: str) -> None:
+    text = (
+        f"workflow:\n- step: start\n  type: iterator\n  collection: {said}\n"
+        "  task: {type: noop}\n"
+    )
+
+    found = [line.partition(" ")[2] for line in found_in(text, "error")]
+
+    assert found in (["wrong-value"], ["empty-value"])
