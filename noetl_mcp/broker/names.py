@@ -382,6 +382,8 @@ _AFTER: Mapping[str, Callable[[str, Known, Tasks | None], Any]] = {
     "success": lambda kind, own, tasks: not own.failed,
     "event": lambda kind, own, tasks: {"name": "step.failed" if own.failed else "step.done"},
 }
+AFTERWARDS = frozenset(_AFTER)
+"""The names that a step's own templates see only once something came of it."""
 _LOOP: Mapping[str, Callable[[Any, Round], Any]] = {
     "_loop": lambda scope, one: _loop(one),
     "iter": Scope._iter,
@@ -390,4 +392,4 @@ _LOOP: Mapping[str, Callable[[Any, Round], Any]] = {
     "parent": Scope._parent,
 }
 
-__all__ = ["Names", "Scope", "set_secret"]
+__all__ = ["AFTERWARDS", "Names", "Scope", "set_secret"]

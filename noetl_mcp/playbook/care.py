@@ -10,7 +10,6 @@ from noetl_mcp.playbook.values import (
     Duration,
     Flag,
     Model,
-    Number,
     OrTemplate,
     Value,
 )
@@ -19,6 +18,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\n\r\t]+$
 Pool = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 NoneOrMore = Annotated[Annotated[int, Field(ge=0)], OrTemplate()]
 AtLeastOne = Annotated[Annotated[int, Field(ge=1)], OrTemplate()]
+NotNegative = Annotated[Annotated[float, Field(ge=0, allow_inf_nan=False)], OrTemplate()]
 LimitName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^{}\n\r\t]+$")]
 LimitNumber = Annotated[int, Field(ge=1)]
 """How a step queues is known before anything is rendered, so neither is a template."""
@@ -30,7 +30,7 @@ class Retry(Model):
     max_attempts: AtLeastOne = Field(3, description="All attempts, the first one included.")
     initial_delay: Duration = Field(1.0, description="The wait before the second attempt.")
     max_delay: Duration = Field(60.0, description="No wait is longer than this.")
-    backoff_multiplier: Number = Field(2.0, description="Each wait is this much longer.")
+    backoff_multiplier: NotNegative = Field(2.0, description="Each wait is this much longer.")
     jitter: Flag = Field(False, description="Vary the waits by chance.")
     retry_when: Condition | None = Field(None, description="Try again only when it is true.")
     stop_when: Condition | None = Field(None, description="Stop at once when it is true.")

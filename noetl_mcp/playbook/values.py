@@ -5,12 +5,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+)
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 TEMPLATE_PATTERN = r"\{\{|\{%"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?")
-_SHARE = re.compile(r"\d+(\.\d+)?%")
+_SHARE = re.compile(r"(100(\.0+)?|\d{1,2}(\.\d+)?)%")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, None: 1}
 
 
@@ -38,7 +44,7 @@ class OrTemplate:
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_wrap_validator_function(_or_template, handler(source))
+        return core_schema.with_info_wrap_validator_function(_or_template, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -47,8 +53,15 @@ class OrTemplate:
         return {"anyOf": [inner, {"type": "string", "pattern": TEMPLATE_PATTERN}]}
 
 
-def _or_template(value: object, handler: core_schema.ValidatorFunctionWrapHandler) -> object:
-    return value if is_template(value) else handler(value)
+RENDERED = {"rendered": True}
+"""The context of a validation in which nothing is a template any more: a text is what it says."""
+
+
+def _or_template(
+    value: object, handler: core_schema.ValidatorFunctionWrapHandler, info: ValidationInfo
+) -> object:
+    is_open = is_template(value) and info.context is not RENDERED
+    return value if is_open else handler(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +105,7 @@ def read_condition(value: object) -> object:
 def read_share(value: object) -> object:
     """Return how many may fail: a count, or a share such as `5%`."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if is_count or is_template(value) or (isinstance(value, str) and _SHARE.fullmatch(value)):
+    if is_count or (isinstance(value, str) and _SHARE.fullmatch(value)):
         return value
     raise PydanticCustomError("shape", "a count such as 3, or a share such as '5%'")
 
@@ -148,11 +161,11 @@ Share = Annotated[
         {
             "anyOf": [
                 {"type": "integer", "minimum": 0},
-                {"type": "string", "pattern": r"^\d+(\.\d+)?%$"},
-                _TEMPLATE,
+                {"type": "string", "pattern": r"^(100(\.0+)?|\d{1,2}(\.\d+)?)%$"},
             ]
         },
     ),
+    OrTemplate(),
 ]
 Auth = Annotated[str | dict[str, Any], Reads(read_auth, {"type": ["string", "object"]})]
 Version = Annotated[str, Reads(read_version, {"type": ["string", "number"]})]

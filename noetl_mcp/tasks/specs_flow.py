@@ -7,13 +7,11 @@ from pydantic import AliasChoices, Field
 from pydantic_core import PydanticCustomError
 
 from noetl_mcp.playbook.values import (
-    TEMPLATE_PATTERN,
     Duration,
     Mapping,
     OrTemplate,
     Reads,
     Text,
-    is_template,
 )
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.setting_types import Texts
@@ -23,7 +21,7 @@ from noetl_mcp.tasks.settings_model import Group, SettingsModel
 def read_version(value: object) -> object:
     """Return a version number, or the word `latest`."""
     is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    if is_number or value == "latest" or is_template(value):
+    if is_number or value == "latest":
         return value
     if isinstance(value, str) and value.isascii() and value.isdigit() and int(value) >= 1:
         return int(value)
@@ -32,8 +30,6 @@ def read_version(value: object) -> object:
 
 def read_moment(value: object) -> object:
     """Return a time with its zone, as it was written."""
-    if is_template(value):
-        return value
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -43,12 +39,13 @@ def read_moment(value: object) -> object:
     return value
 
 
-_VERSION = {"type": "string", "pattern": rf"^([1-9][0-9]*|latest)$|{TEMPLATE_PATTERN}"}
+_VERSION = {"type": "string", "pattern": "^([1-9][0-9]*|latest)$"}
 ChildVersion = Annotated[
     int | str,
     Reads(read_version, {"anyOf": [{"type": "integer", "minimum": 1}, _VERSION]}),
+    OrTemplate(),
 ]
-Moment = Annotated[str, Reads(read_moment, {"type": "string"})]
+Moment = Annotated[str, Reads(read_moment, {"type": "string"}), OrTemplate()]
 
 
 class PlaybookSettings(SettingsModel):

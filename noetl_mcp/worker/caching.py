@@ -17,10 +17,11 @@ from noetl_mcp.broker.results import Known
 from noetl_mcp.compiler.plan import TEMPLATE_MARK
 from noetl_mcp.playbook.rendering.render import RenderError
 from noetl_mcp.playbook.rendering.secret import uncovered
-from noetl_mcp.playbook.values import read_duration
+from noetl_mcp.playbook.values import Duration
 from noetl_mcp.queue.encode import NotJson, decode, encode
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.worker.answers import check_returned
+from noetl_mcp.worker.fitting import fitted_value
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Work
 
@@ -54,7 +55,8 @@ class Cache:
             key = _digest(self.secret, work, whole if asked is None else [whole, asked])
         except NotJson:  # what cannot be written down cannot be the same
             return None
-        return Question(self.store, work, key, _seconds(said.get("ttl")))
+        ttl = fitted_value(Duration | None, said.get("ttl"), "cache.ttl", node.name)
+        return Question(self.store, work, key, ttl)
 
 
 @dataclass(slots=True)
@@ -84,13 +86,6 @@ class Question:
         work = self.work
         if work.meta is None and _holds(work, answer, payload):
             await self.store.keep_result(self.key, text, work.run.id, self.ttl)
-
-
-def _seconds(ttl: Any) -> float | None:
-    try:
-        return None if ttl is None else read_duration(ttl)
-    except ValueError:
-        raise Failed("cache", f"its ttl {ttl!r} is no time", retriable=False) from None
 
 
 def _digest(secret: str, work: Work, asked: Any) -> str:

@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from noetl_mcp.broker.asked import openly
 from noetl_mcp.broker.guards import guards_of
 from noetl_mcp.broker.program import Node
@@ -18,6 +16,7 @@ from noetl_mcp.queue.lease import Lease, Told
 from noetl_mcp.tasks.calls import Call, Failed, HandedBack, UnknownOutcome
 from noetl_mcp.tasks.gates import Gate
 from noetl_mcp.worker.engine import Engine
+from noetl_mcp.worker.fitting import fitted
 from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rendered import SPEAKS_OK, Rendered
 from noetl_mcp.worker.settle import Kind, Work
@@ -187,7 +186,8 @@ def validated(node: Node, rendered: Rendered) -> Any:
         return node.made
     if rendered.model is None:
         return uncovered(rendered.settings)
-    made = _made(rendered.model, node, uncovered(rendered.settings))
+    given: Any = uncovered(rendered.settings)
+    made = fitted(rendered.model, given, node.name, rendered.settings)
     if node.is_constant:
         node.made = made
     return made
@@ -196,16 +196,7 @@ def validated(node: Node, rendered: Rendered) -> Any:
 def kept_settings(model: type[Kept], rendered: Rendered) -> Kept:
     """Return the settings of a step that waits: they are kept, so none may be a secret."""
     openly(rendered.settings)
-    return _made(model, rendered.node, dict(rendered.settings))
-
-
-def _made(model: type[Kept], node: Node, settings: Any) -> Kept:
-    try:
-        return model.model_validate(settings)
-    except ValidationError as refused:
-        lines = refused.errors(include_input=False, include_url=False, include_context=False)
-        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in lines)
-        raise Failed("bad-settings", f"step '{node.name}': {told}", retriable=False) from None
+    return fitted(model, dict(rendered.settings), rendered.node.name)
 
 
 __all__ = [

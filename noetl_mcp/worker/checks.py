@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from noetl_mcp.playbook.rendering.secret import uncovered
+from noetl_mcp.playbook.values import Duration
 from noetl_mcp.tasks.calls import Call, Failed, Surroundings
 from noetl_mcp.tasks.contract import TaskSpec
+from noetl_mcp.worker.fitting import fitted, fitted_value
 from noetl_mcp.worker.settle import Work
 
 
@@ -16,16 +18,17 @@ def check_call(
     kind = str(tree.get("type", "http"))
     if spec is None:
         raise Failed("no-such-task", f"a check of type '{kind}' cannot be done", retriable=False)
-    settings = uncovered(tree.get("settings", {}))
+    name, covered = work.node.name, tree.get("settings", {})
+    given: Any = uncovered(covered)
     return Call(
         task=kind,
-        settings=spec.settings.model_validate(settings),
+        settings=fitted(spec.settings, given, name, covered, "check"),
         input=uncovered(tree.get("input", tree.get("data"))),
         around=around,
         execution_id=work.run.id,
-        step=work.node.name,
+        step=name,
         attempt=work.lease.attempt,
-        timeout=float(tree.get("timeout") or 30.0),
+        timeout=fitted_value(Duration | None, tree.get("timeout"), "check.timeout", name) or 30.0,
     )
 
 

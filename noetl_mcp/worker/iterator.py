@@ -14,13 +14,17 @@ from noetl_mcp.broker.records import Key, Outcome
 from noetl_mcp.broker.route import settles
 from noetl_mcp.broker.run import Run
 from noetl_mcp.broker.sight import Round
+from noetl_mcp.playbook.model import Iterator as Written
 from noetl_mcp.queue.encode import decode, encode
 from noetl_mcp.queue.lease import WIDTH, State, Told
 from noetl_mcp.tasks.calls import Failed
+from noetl_mcp.worker.fitting import fitted, fitted_value
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Fault, Kind, Settler, Work
 
 MOST = WIDTH - 2
+_SIDE_BY_SIDE = 8
+_RESULT = frozenset(("items", "results", "count", "errors"))
 Answered = Callable[[Work, Any, Any], Awaitable[None]]
 """Settles a step with its result, after asking the step's own templates."""
 
@@ -71,9 +75,9 @@ class Iterator:
 
     async def _open(self, work: Work, rendered: Rendered) -> None:
         node, run = work.node, work.run
-        settings = rendered.settings
-        openly(settings)
-        items = collection(run, work.item, node, rendered)
+        openly(rendered.settings)
+        said = settings_of_iterator(rendered)
+        items = collection(run, work.item, node, rendered, said)
         run.collections[node.idx, work.item] = (items, rendered.input)
         if not items:
             await self._finish(work, rendered, [], [])
@@ -81,9 +85,9 @@ class Iterator:
         if len(items) > MOST:
             raise Failed("too-many-items", f"{len(items)} items; {MOST} at most", retriable=False)
         window = 1
-        if settings.get("mode", "sequential") != "sequential":
-            window = int(settings.get("concurrency") or 8)
-        tolerate = _tolerated(settings.get("tolerate", 0), len(items))
+        if said.mode != "sequential":
+            window = said.concurrency or _SIDE_BY_SIDE
+        tolerate = _tolerated(said.tolerate, len(items))
         text = encode({"items": plain(items), "input": plain(rendered.input)})
         note = await self.reads.keep(text)
         self.settler.opens(work, note, total=len(items), window=window, tolerate=tolerate)
@@ -146,12 +150,15 @@ class Iterator:
         self.settler.engine.outbox.tell(Told(Kind.LOOP_COMPLETED, *lease.key, lease.attempt, told))
 
 
-def collection(run: Run, item: int, node: Node, rendered: Rendered) -> list[Any]:
+def settings_of_iterator(rendered: Rendered) -> Written:
+    """Return the settings of an iterator as its model has them, but for its items."""
+    given = {**rendered.settings, "collection": []}
+    return fitted(Written, given, rendered.node.name)
+
+
+def collection(run: Run, item: int, node: Node, rendered: Rendered, said: Written) -> list[Any]:
     """Return the items of an iterator: filtered, sorted, cut and chunked, in this order."""
-    written = node.settings
-    if written is None:
-        return []
-    items = _listed(rendered.settings.get("collection"))
+    items = _listed(rendered)
     settings = node.more["settings"]
     if "where" in settings:
         items = [one for one, asked in _asked(run, item, rendered, items, "where") if truth(asked)]
@@ -163,12 +170,9 @@ def collection(run: Run, item: int, node: Node, rendered: Rendered) -> list[Any]
             raise Failed(
                 "order-by", f"the items cannot be sorted: {problem}", retriable=False
             ) from None
-    limit = rendered.settings.get("limit")
-    if limit is not None:
-        items = items[: int(limit)]
-    chunk = rendered.settings.get("chunk")
-    if chunk:
-        size = int(chunk)
+    if said.limit is not None:
+        items = items[: said.limit]
+    if (size := said.chunk) is not None:
         items = [items[at : at + size] for at in range(0, len(items), size)]
     return items
 
@@ -190,31 +194,22 @@ def _asked(
     return found
 
 
-def _listed(value: Any) -> list[Any]:
-    """Return a collection as a list; a text that holds a JSON list is read as one."""
+def _listed(rendered: Rendered) -> list[Any]:
+    """Return a collection, which is a list; what another iterator gave stands for its results."""
+    value = rendered.settings.get("collection")
     if isinstance(value, list):
         return value
-    if isinstance(value, str) and value.strip().startswith("["):
-        try:
-            read = decode(value)
-        except ValueError:
-            read = None
-        if isinstance(read, list):
-            return read
-    if isinstance(value, Mapping) and isinstance(value.get("results"), list):
+    if isinstance(value, dict) and value.keys() == _RESULT and isinstance(value["results"], list):
         return list(value["results"])
-    if value is None:
-        raise Failed("collection", "the collection is null; a list is needed", retriable=False)
-    return [value]
+    found: list[Any] = fitted_value(list[Any], value, "collection", rendered.node.name)
+    return found
 
 
-def _tolerated(said: Any, total: int) -> int:
+def _tolerated(said: int | str, total: int) -> int:
     """Return how many items may fail."""
     if isinstance(said, str):
-        if said.endswith("%"):
-            return int(total * float(said[:-1]) / 100)
-        return int(said)
-    return int(said)
+        return int(total * float(said.removesuffix("%")) / 100)
+    return said
 
 
 def _broken(here: Mapping[int, Outcome], nodes: Sequence[Node]) -> Outcome | None:
@@ -250,4 +245,11 @@ async def remember_items(run: Run, node: Node, item: int, note: str, reads: Read
     run.collections[node.idx, item] = (kept["items"], kept["input"])
 
 
-__all__ = ["Answered", "Iterator", "Reads", "collection", "remember_items"]
+__all__ = [
+    "Answered",
+    "Iterator",
+    "Reads",
+    "collection",
+    "remember_items",
+    "settings_of_iterator",
+]

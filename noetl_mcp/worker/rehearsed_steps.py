@@ -23,7 +23,7 @@ from noetl_mcp.tasks.gates import Planned, predict
 from noetl_mcp.worker.calling import gate_of
 from noetl_mcp.worker.computed import BUILT_IN, computed
 from noetl_mcp.worker.faults import fault_of
-from noetl_mcp.worker.iterator import collection
+from noetl_mcp.worker.iterator import collection, settings_of_iterator
 from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rehearsed_partly import rendered_as_known
 from noetl_mcp.worker.rehearsed_settler import RehearsedSettler
@@ -265,8 +265,10 @@ class RehearsedSteps(Steps):
         settings = rendered.settings
         if any(isinstance(settings.get(key), Unknown) for key in ("collection", "limit", "chunk")):
             return None
+        known = {key: one for key, one in settings.items() if not isinstance(one, Unknown)}
         try:
-            return collection(work.run, work.item, work.node, rendered)
+            said = settings_of_iterator(replace(rendered, settings=known))
+            return collection(work.run, work.item, work.node, rendered, said)
         except RenderError as problem:
             if not is_unknown(problem):
                 raise

@@ -13,10 +13,11 @@ from noetl_mcp.broker.trees import Tree
 from noetl_mcp.compiler.plan import TEMPLATE_MARK
 from noetl_mcp.playbook.rendering.render import compile_text
 from noetl_mcp.playbook.rendering.secret import Secret
-from noetl_mcp.playbook.values import Model
+from noetl_mcp.playbook.values import Duration, Model
 from noetl_mcp.tasks.calls import Failed, Statement
 from noetl_mcp.tasks.save_targets import SAVE_TARGETS
 from noetl_mcp.tasks.sql_text import bind
+from noetl_mcp.worker.fitting import fitted_value
 
 _LATER = {"iterator": ("where", "order_by")}
 """Settings that are rendered for each item."""
@@ -78,7 +79,7 @@ def render_call(run: Run, node: Node, item: int, former: Known | None = None) ->
         sql,
         care["expect"].render(scope) if "expect" in care else {},
         care["auth"].render(scope) if "auth" in care else None,
-        None if timeout is None else float(plain(timeout, "timeout")),
+        fitted_value(Duration | None, plain(timeout, "timeout"), "timeout", node.name),
         model,
     )
     if found.saves:

@@ -5,16 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl_mcp.broker.asked import Asked, openly, truth
+from noetl_mcp.broker.asked import Asked, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.run import Run
+from noetl_mcp.playbook.care import Retry
 from noetl_mcp.queue.encode import decode
 from noetl_mcp.queue.lease import Lease
+from noetl_mcp.worker.again import fitted_retry
 from noetl_mcp.worker.settle import Fault
 
 FORBIDDEN = frozenset(("read-only", "unconfirmed"))
 """Failures of what may not be done here: every further attempt would meet the same."""
-_NUMBERS = ("max_attempts", "initial_delay", "backoff_multiplier", "max_delay", "jitter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ class Policy:
             return None
         scope = asked.scope(self.node)
         said = tree.render(scope)
-        openly(said, _NUMBERS)
+        bounds = fitted_retry(said, self.node.name)
         made = lease.attempt - lease.crashes - _before(lease)
-        if made >= int(said.get("max_attempts", 3)):
+        if made >= bounds.max_attempts:
             return None
         if truth(said.get("stop_when", False)):
             return None
@@ -49,12 +50,19 @@ class Policy:
                 return None
         elif not fault.retriable:
             return None
-        first = float(said.get("initial_delay", 1.0))
-        factor = float(said.get("backoff_multiplier", 2.0))
-        wait = min(first * factor ** (made - 1), float(said.get("max_delay", 60.0)))
-        if said.get("jitter"):
+        wait = _grown(bounds, made)
+        if bounds.jitter:
             wait *= random.uniform(0.5, 1.0)
         return Again(max(wait, fault.retry_after or 0.0))
+
+
+def _grown(bounds: Retry, made: int) -> float:
+    """Return the wait after so many attempts."""
+    try:
+        grown = bounds.initial_delay * bounds.backoff_multiplier ** (made - 1)
+    except OverflowError:
+        return bounds.max_delay if bounds.initial_delay else 0.0
+    return float(min(grown, bounds.max_delay))
 
 
 def _before(lease: Lease) -> int:

@@ -3,15 +3,15 @@
 Settles nothing; raises what the step fails with.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from noetl_mcp.broker.asked import Asked, openly, plain, truth
 from noetl_mcp.broker.results import Known
-from noetl_mcp.compiler.plan import TEMPLATE_MARK
 from noetl_mcp.diagnostics import shorten
 from noetl_mcp.queue.encode import encode
 from noetl_mcp.tasks.calls import Failed
+from noetl_mcp.worker.again import fitted_repeat, names_in
 from noetl_mcp.worker.settle import Work
 
 _MOST_KEPT = 10_000
@@ -42,15 +42,16 @@ def repeats(
     if tree is None:
         return None
     said = tree.render(scope)
-    openly(said, ("max", "on_max", "delay", "collect"))
+    openly(said, ("collect",))
+    bounds = fitted_repeat(said, work.node.name)
     kept = work.kept
     rounds = kept.get("rounds", 0) + 1
     until, goes_on = said.get("until"), said.get("while")
     over = truth(until) if until is not None else not truth(goes_on)
     if over:
         return None
-    if rounds >= int(said["max"]):
-        if said.get("on_max") == "continue":
+    if rounds >= bounds.max:
+        if bounds.on_max == "continue":
             return None
         raise NotReached(rounds, "while" if until is None else "until", answer)
     gathered = kept.get("collected", [])
@@ -59,28 +60,13 @@ def repeats(
     note = {"rounds": rounds, "collected": gathered, "attempt": work.lease.attempt}
     if _looks_back(work):
         note["last"] = text
-    return float(said.get("delay", 0)), encode(note)
+    return bounds.delay or 0.0, encode(note)
 
 
 def _looks_back(work: Work) -> bool:
     """Whether what a round is given depends on what the one before gave."""
-    more, templates = work.node.more, work.run.program.plan["templates"]
-    return any(
-        "result" in templates[number].get("names", ())
-        for key in ("settings", "input", "auth")
-        for number in _templates(more.get(key))
-    )
-
-
-def _templates(written: Any) -> Iterator[int]:
-    if isinstance(written, Mapping):
-        if written.keys() == {TEMPLATE_MARK}:
-            yield written[TEMPLATE_MARK]
-        for one in written.values():
-            yield from _templates(one)
-    elif isinstance(written, list):
-        for one in written:
-            yield from _templates(one)
+    more, plan = work.node.more, work.run.program.plan
+    return any("result" in names_in(more.get(key), plan) for key in ("settings", "input", "auth"))
 
 
 def collected(work: Work, answer: Any, text: str) -> tuple[Any, str]:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from pydantic import ValidationError
-
 from noetl_mcp.broker.asked import Asked, SecretLeft, truth
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.results import Known
@@ -22,6 +20,7 @@ from noetl_mcp.queue.lease import Lease, State, Told
 from noetl_mcp.tasks.calls import Failed, HandedBack, Task, UnknownOutcome
 from noetl_mcp.tasks.contract import TaskSpec
 from noetl_mcp.tasks.gates import Broken, Gate, Refused, allow, judge
+from noetl_mcp.worker.again import check_again
 from noetl_mcp.worker.answers import check_expected, check_returned, saves
 from noetl_mcp.worker.caching import Cache, Question
 from noetl_mcp.worker.calling import Caller, Rules, within
@@ -104,6 +103,7 @@ class Steps:
             rendered = render_call(work.run, node, work.item, work.former)
             payload = rendered.payload
             check_expected(node, rendered)
+            check_again(work, rendered)
             body = self.bodies.get(node.type)
             if body is not None:
                 await body(work, rendered)
@@ -282,9 +282,10 @@ class Steps:
         known = Known("failed", None, told, attempt=lease.attempt)
         try:
             again = policy.asks(Asked(run, node, work.item, known, payload or {}), lease, fault)
-        except ERRORS as problem:
+        except (Failed, *ERRORS) as problem:
             again = None
-            code = "secret" if isinstance(problem, SecretLeft) else "retry"
+            known_code = problem.code if isinstance(problem, Failed) else "retry"
+            code = "secret" if isinstance(problem, SecretLeft) else known_code
             fault = Fault(code, f"{problem} (after: {fault.message})", retriable=False)
         if again is None:
             self.settler.failed(work, fault, payload=payload)
@@ -345,7 +346,7 @@ class Steps:
             mask.add(secrets_in(tree))
             call = check_call(tree, self.specs.get(kind), work, self.caller.around(work, mask))
             answer = mask.value(await within(task.execute(call), call))
-        except (Failed, UnknownOutcome, HandedBack, ValidationError):
+        except (Failed, UnknownOutcome, HandedBack):
             return "unknown"
         said = answer.get("data", answer) if isinstance(answer, dict) else {}
         if not isinstance(said, dict) or not isinstance(said.get("done"), bool):

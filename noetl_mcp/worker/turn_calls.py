@@ -7,14 +7,13 @@ tool that writes is noted before it is sent, so that a lost answer leaves its ca
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from noetl_mcp.broker.guards import guards_of
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.run import Run, item_name
 from noetl_mcp.broker.trees import Tree
 from noetl_mcp.compiler.plan import TEMPLATE_MARK
 from noetl_mcp.playbook.rendering.secret import uncovered
+from noetl_mcp.playbook.values import Duration
 from noetl_mcp.queue.encode import NotJson, decode, encode
 from noetl_mcp.queue.lease import WIDTH, State, Told
 from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
@@ -23,6 +22,7 @@ from noetl_mcp.tasks.models.fits import misfits
 from noetl_mcp.tasks.models.talk import told
 from noetl_mcp.worker.calling import key_of, within
 from noetl_mcp.worker.faults import fault_of
+from noetl_mcp.worker.fitting import fitted, fitted_value
 from noetl_mcp.worker.iterator import Reads
 from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rendered import Rendered, secrets_in, settings_of
@@ -100,8 +100,6 @@ class TurnCalls:
             given = {"error": {"code": problem.code, "message": problem.message}}
         except ERRORS as problem:
             given = {"error": {"code": fault_of(problem).code, "message": str(problem)}}
-        except ValidationError as problem:
-            given = {"error": {"code": "bad-settings", "message": _first_line(problem)}}
         given = mask.value({"tool": wanted["name"], **given})
         answered = {"tool": wanted["name"]}
         if "error" in given:
@@ -191,10 +189,10 @@ class TurnCalls:
         mask.add(secrets_in(given))
         for statement in sql:
             mask.add(secrets_in(list(statement.values)))
-        timeout = tool.get("timeout")
+        plain: Any = uncovered(settings)
         return Call(
             task=tool["type"],
-            settings=spec.settings.model_validate(uncovered(settings)),
+            settings=fitted(spec.settings, plain, name, settings),
             input=uncovered(given),
             around=self.steps.caller.around(work, mask),
             auth=auth,
@@ -205,7 +203,7 @@ class TurnCalls:
             key=key_of(work, self.steps.rules),
             writes=writes,
             idempotent=tool.get("idempotent") is True,
-            timeout=float(timeout) if isinstance(timeout, (int, float)) else _SECONDS,
+            timeout=_seconds(tool, renderers, scope, name),
             sql=sql,
         )
 
@@ -227,6 +225,13 @@ class TurnCalls:
         lease = work.lease
         self.settler.engine.outbox.tell(Told(kind, *lease.key, lease.attempt, encode(data)))
         self.settler.engine.soon()
+
+
+def _seconds(tool: Mapping[str, Any], renderers: Any, scope: Any, name: str) -> float:
+    """Return how long one call of a tool may take."""
+    said = Tree(tool.get("timeout"), renderers, "timeout").render(scope)
+    given: float | None = fitted_value(Duration | None, said, "timeout", name)
+    return _SECONDS if given is None else given
 
 
 def _wanted(run: Run, node: Node, item: int) -> list[dict[str, Any]]:
@@ -272,11 +277,6 @@ def _in_its_form(given: Any, name: str, run: Run) -> dict[str, Any]:
     if isinstance(given, dict) and given.get("tool") == name:
         return {key: given[key] for key in ("result", "told", "error") if key in given}
     return {"result": given, "told": given}
-
-
-def _first_line(problem: ValidationError) -> str:
-    one = problem.errors(include_input=False, include_url=False)[0]
-    return f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
 
 
 __all__ = ["TurnCalls"]

@@ -13,8 +13,10 @@ from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.results import Known
 from noetl_mcp.broker.trees import Tree
 from noetl_mcp.playbook.references import read_reference
+from noetl_mcp.playbook.values import Flag
 from noetl_mcp.tasks.models.said import Message
 from noetl_mcp.tasks.models.talk import answers, headed, prompt, told
+from noetl_mcp.worker.fitting import fitted_value
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Work
 
@@ -38,7 +40,9 @@ class Conversation:
             "max_tool_rounds": int(settings.get("max_tool_rounds", 0)),
             "params": dict(settings.get("params") or {}),
             "output_schema": settings.get("output_schema"),
-            "stream": settings.get("stream") is True,
+            "stream": fitted_value(
+                Flag, settings.get("stream", False), "stream", self.work.node.name
+            ),
         }
 
     def _first(self, said: Mapping[str, Any]) -> list[Message]:

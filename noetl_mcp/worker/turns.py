@@ -14,6 +14,7 @@ import orjson
 
 from noetl_mcp.broker.trees import Tree
 from noetl_mcp.playbook.rendering.secret import Secret
+from noetl_mcp.playbook.values import Duration
 from noetl_mcp.queue.encode import encode
 from noetl_mcp.queue.lease import State, Told
 from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
@@ -33,6 +34,7 @@ from noetl_mcp.tasks.models.streamed import whole
 from noetl_mcp.tasks.specs_web import HttpSettings
 from noetl_mcp.worker.caching import Question
 from noetl_mcp.worker.faults import fault_of
+from noetl_mcp.worker.fitting import fitted_value
 from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Kind, Work
@@ -279,7 +281,7 @@ class Turns:
         url = f"{str(endpoint).rstrip('/')}{wire.PATH}"
         way = "" if preset.get("endpoint") else ", through secrets.llm_gateway"
         named = f"model '{preset.get('name')}'{way}"
-        timeout = None if timeout is None else float(timeout)
+        timeout = fitted_value(Duration | None, timeout, "timeout", work.node.name)
         return _Reached(url, wire, headers, auth, timeout, named)
 
     def _offers(self, work: Work, allowed: Sequence[str]) -> tuple[Offer, ...]:

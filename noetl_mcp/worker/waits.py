@@ -89,10 +89,7 @@ class Waits:
                 "until": _until(said.timeout),
             }
         if said.until is not None:
-            moment = datetime.fromisoformat(said.until)
-            if moment.tzinfo is None:
-                raise Failed("bad-settings", f"'{said.until}' has no zone", retriable=False)
-            return {"until": moment.astimezone(UTC).isoformat()}
+            return {"until": datetime.fromisoformat(said.until).astimezone(UTC).isoformat()}
         return {"until": _until(said.for_)}
 
     async def _listen(
