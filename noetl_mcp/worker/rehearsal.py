@@ -29,10 +29,15 @@ from noetl_mcp.worker.child import Child
 from noetl_mcp.worker.engine import Engine, Terms
 from noetl_mcp.worker.in_memory import Asked, Kept, Straight, row_of
 from noetl_mcp.worker.iterator import Iterator
+from noetl_mcp.worker.rehearsed_run import RehearsedRun
 from noetl_mcp.worker.rehearsed_settler import RehearsedSettler
 from noetl_mcp.worker.rehearsed_steps import ASSUMED, RehearsedSteps
 from noetl_mcp.worker.rehearsed_story import Story
-from noetl_mcp.worker.rehearsed_unknown import Unknown, holds_unknown, without_unknown
+from noetl_mcp.worker.rehearsed_unknown import (
+    Unknown,
+    holds_unknown,
+    without_unknown,
+)
 from noetl_mcp.worker.rehearsed_writes import Write
 from noetl_mcp.worker.rendered import Rendered
 from noetl_mcp.worker.settle import Fault, Work
@@ -88,16 +93,6 @@ class Rehearsed:
         if self.status != Status.COMPLETED:
             return "failed"
         return "unknown" if self.unknown else "allowed"
-
-
-class RehearsedRun(Run):
-    """An execution of a dry run; some of what it is given may not be known."""
-
-    @property
-    def secrets(self) -> list[str]:
-        """The texts in the workload that nobody may read afterwards."""
-        known = {key: one for key, one in self.workload.items() if not holds_unknown(one)}
-        return Run(self.program, self.context, known, self.lanes, self.world).secrets
 
 
 class Rehearsal:

@@ -23,9 +23,11 @@ from noetl_mcp.tasks.gates import Planned, predict
 from noetl_mcp.worker.calling import gate_of
 from noetl_mcp.worker.computed import BUILT_IN, computed
 from noetl_mcp.worker.faults import fault_of
+from noetl_mcp.worker.fitting import fitted
 from noetl_mcp.worker.iterator import collection, settings_of_iterator
 from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rehearsed_partly import rendered_as_known
+from noetl_mcp.worker.rehearsed_run import RehearsedRun
 from noetl_mcp.worker.rehearsed_settler import RehearsedSettler
 from noetl_mcp.worker.rehearsed_story import Story
 from noetl_mcp.worker.rehearsed_unknown import (
@@ -85,7 +87,9 @@ class RehearsedSteps(Steps):
                 self.settler.failed(work, fault_of(problem))
                 return True
             rendered, gaps = rendered_as_known(work.run, node, work.item)
-            self.story.leave_out(work, f"it needs {', '.join(gaps)}" if gaps else problem.reason)
+            if not (isinstance(work.run, RehearsedRun) and work.run.is_behind_failure(node)):
+                why = f"it needs {', '.join(gaps)}" if gaps else problem.reason
+                self.story.leave_out(work, why)
             result = rendered.input
             if node.type == "set" and "values" in rendered.settings:
                 result = rendered.settings["values"]
@@ -230,6 +234,9 @@ class RehearsedSteps(Steps):
     async def _body(self, work: Work) -> None:
         node = work.node
         if node.type in ASSUMED:
+            rendered, gaps = rendered_as_known(work.run, node, work.item)
+            if not gaps and rendered.model is not None:
+                fitted(rendered.model, rendered.settings, node.name)
             self.story.assumed[self.story.name(work)] = ASSUMED[node.type]
             if node.type != "approve":
                 self.story.predict(work)

@@ -59,6 +59,15 @@ class Unknown(Mapping[str, Any]):
         self._refuse()
 
 
+class UnknownError(Unknown):
+    """The error of a step that did not fail here: it is there, and what it says is not known."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return True
+
+
 def is_unknown(problem: BaseException | str) -> bool:
     """Whether something failed only because it touched a value that is not known."""
     return _SAYS in str(problem)
@@ -136,6 +145,7 @@ def _tag_shown(tag: str, scope: Mapping[str, object]) -> str:
 
 __all__ = [
     "Unknown",
+    "UnknownError",
     "all_unknown",
     "holds_unknown",
     "is_unknown",

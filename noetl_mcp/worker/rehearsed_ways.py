@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noetl_mcp.broker.asked import Asked
-from noetl_mcp.broker.program import Node, Way
+from noetl_mcp.broker.program import Node, Program, Way
 from noetl_mcp.broker.results import Known
 from noetl_mcp.broker.route import Routed, route
 from noetl_mcp.playbook.rendering.render import RenderError
@@ -20,6 +20,8 @@ from noetl_mcp.worker.rehearsed_unknown import (
     without_unknown,
 )
 from noetl_mcp.worker.settle import Work
+
+_AFTER_FAILURE = ("error", "failed")
 
 
 @dataclass(slots=True)
@@ -115,4 +117,18 @@ def _leaves(work: Work, asked: Asked, live: set[int], failing: set[int]) -> dict
     return found
 
 
-__all__ = ["Ways", "routed_as_known", "ways_on"]
+def failed_before(program: Program) -> Mapping[int, frozenset[int]]:
+    """Return, by step, which others must have failed when it is reached."""
+    found: dict[int, frozenset[int]] = {}
+    comes: dict[int, list[frozenset[int]]] = {}
+    for node in program.nodes:  # each comes after those that lead to it
+        outer = frozenset[int]() if node.within is None else found[node.within]
+        ways = comes.get(node.idx)
+        found[node.idx] = outer | frozenset.intersection(*ways) if ways else outer
+        for way in node.ways:
+            own = frozenset((node.idx,)) if way.kind in _AFTER_FAILURE else frozenset[int]()
+            comes.setdefault(way.target, []).append(found[node.idx] | own)
+    return found
+
+
+__all__ = ["Ways", "failed_before", "routed_as_known", "ways_on"]

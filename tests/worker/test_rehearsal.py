@@ -499,3 +499,64 @@ def test_sql_that_writes_no_file_is_allowed_in_a_dry_run(sql: str) -> None:
 
     (write,) = found.writes
     assert write.verdict == "allowed", write.why
+
+
+REJECTED = """
+workflow:
+  - {step: start, next: [b]}
+  - {step: b, type: approve, approve: {message: "ok?"}, on_error: no, next: [end]}
+  - {step: no, type: set, values: {x: "{{ b.error.code }}", y: "{{ 1 if b.error else 0 }}"}}
+  - {step: end, result: {x: "X"}}
+"""
+
+
+def test_a_step_behind_a_failure_finds_an_error_though_nothing_failed() -> None:
+    found = Stage().run(REJECTED.replace("X", "{{ b.error is none }}"))
+
+    assert (found.verdict, found.result) == ("allowed", {"x": True})
+    assert not found.unknown
+    assert found.perhaps == {"no"}
+
+
+def test_what_an_error_says_is_not_known_in_a_dry_run() -> None:
+    found = Stage().run(REJECTED.replace("X", "{{ no.x }}"))
+
+    assert found.verdict == "unknown"
+    assert found.unknown == ("the result",)
+
+
+def test_a_write_behind_a_failure_is_looked_at_as_far_as_the_error_is_known() -> None:
+    text = """
+workflow:
+  - {step: start, next: [b]}
+  - {step: b, type: change, confirm: true, on_error: [{step: tell}], next: [end]}
+  - {step: tell, type: change, confirm: true, data: {why: "{{ b.error.message }}"}, next: [end]}
+  - {step: end}
+"""
+
+    found = Stage().run(text)
+
+    tell = found.writes[-1]
+    assert (tell.planned.step, tell.planned.verdict, tell.perhaps) == ("tell", "allowed", True)
+    assert tell.unknown == ("{{ b.error.message }}",)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        'type: wait, wait: {for: "{{ workload.x }}"}',
+        'type: approve, approve: {message: a, timeout: "{{ workload.x }}"}',
+        'type: callback, expires: "{{ workload.x }}"',
+        'type: iterator, collection: [1], limit: "{{ workload.x }}", task: {type: echo}',
+        'type: echo, timeout: "{{ workload.x }}"',
+        'type: echo, retry: {max_attempts: "{{ workload.x }}"}',
+    ],
+)
+def test_a_wrong_setting_is_told_before_anything_runs(step: str) -> None:
+    text = f"workload: {{x: -1}}\nworkflow:\n  - {{step: start, {step}}}\n"
+
+    found = Stage().run(text)
+
+    assert found.verdict == "failed"
+    assert found.error is not None
+    assert found.error["code"] == "bad-settings"
