@@ -20,10 +20,9 @@ from noetl_mcp.queue.lease import WIDTH
 from noetl_mcp.tasks.bounds import KEYS
 from noetl_mcp.tasks.calls import Failed
 from noetl_mcp.tasks.gates import Planned, predict
-from noetl_mcp.worker.calling import gate_of
+from noetl_mcp.worker.calling import gate_of, kept_settings
 from noetl_mcp.worker.computed import BUILT_IN, computed
 from noetl_mcp.worker.faults import fault_of
-from noetl_mcp.worker.fitting import fitted
 from noetl_mcp.worker.iterator import collection, settings_of_iterator
 from noetl_mcp.worker.masks import Mask, secrets_of
 from noetl_mcp.worker.rehearsed_partly import rendered_as_known
@@ -236,7 +235,7 @@ class RehearsedSteps(Steps):
         if node.type in ASSUMED:
             rendered, gaps = rendered_as_known(work.run, node, work.item)
             if not gaps and rendered.model is not None:
-                fitted(rendered.model, rendered.settings, node.name)
+                kept_settings(rendered.model, rendered)
             self.story.assumed[self.story.name(work)] = ASSUMED[node.type]
             if node.type != "approve":
                 self.story.predict(work)
