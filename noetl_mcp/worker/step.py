@@ -284,9 +284,9 @@ class Steps:
             again = policy.asks(Asked(run, node, work.item, known, payload or {}), lease, fault)
         except (Failed, *ERRORS) as problem:
             again = None
-            known_code = problem.code if isinstance(problem, Failed) else "retry"
-            code = "secret" if isinstance(problem, SecretLeft) else known_code
-            fault = Fault(code, f"{problem} (after: {fault.message})", retriable=False)
+            code = fault_of(problem).code if isinstance(problem, (Failed, SecretLeft)) else "retry"
+            after = "" if str(problem) == fault.message else f" (after: {fault.message})"
+            fault = Fault(code, f"{problem}{after}", retriable=False)
         if again is None:
             self.settler.failed(work, fault, payload=payload)
             return
