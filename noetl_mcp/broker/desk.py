@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 
-from noetl_mcp.broker.program import Program
+from noetl_mcp.broker.program import Node, Program
 from noetl_mcp.broker.records import Context, Records
 from noetl_mcp.broker.refusals import NotAllowed, Unknown
 from noetl_mcp.broker.run import World
@@ -91,6 +91,12 @@ class Desk:
         """Return the number of each step's lane in an execution."""
         program = self.program(context.plan)
         return Starts(self.records, self.world).lanes(program, context.priority)
+
+    def judging_lane(self, context: Context, node: Node) -> int:
+        """Return the number of the lane for a step whose answer is there and is only judged."""
+        goes_on = "repeat" in node.care  # its next round may write again
+        lane = (node.lane if goes_on else node.lane.judging).moved(context.priority)
+        return self.records.lanes([lane])[lane]
 
     def standing(self, execution_id: int, *, lock: bool = False) -> Standing:
         """Return how an execution stands; with `lock` it stays so until the transaction ends."""

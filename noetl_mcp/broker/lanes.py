@@ -32,6 +32,11 @@ class Lane:
         return replace(self, rank=self.rank - priority) if priority else self
 
     @property
+    def judging(self) -> "Lane":
+        """The lane for an answer that is only judged: a lease from it announces no write."""
+        return replace(self, writes=ARMED_LATER) if self.writes else self
+
+    @property
     def queue(self) -> str:
         """The queue's name: that of the pool, or of the limits, which only the limits open."""
         return f"={'+'.join(self.limits)}@{self.pool}" if self.limits else self.pool

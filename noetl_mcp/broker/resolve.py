@@ -193,11 +193,22 @@ def _settle(
     case: _Case, doubt: _Doubt, state: State, *, answer: str | None = None, error: str | None = None
 ) -> None:
     values = {"state": int(state), "lease": doubt.lease, "answer": answer, "error": error}
+    values |= {"lane": None, "attempt": doubt.attempt}
+    if answer is not None:
+        desk = case.desk
+        lane = desk.judging_lane(desk.context(case.execution_id), case.node)
+        values |= {"lane": lane, "attempt": _before(doubt)}
     if not case.desk.ask(SQL, "settle", **case.key, **values):
         raise NotAllowed(f"the doubt of '{case.step}' is over already")
 
 
+def _before(doubt: _Doubt) -> int:
+    """Return how many attempts there were before the one in doubt, which goes on."""
+    return doubt.attempt - 1
+
+
 def _tell(case: _Case, doubt: _Doubt, how: str, state: State, **more: Any) -> None:
+    goes_on = more.keys() & {"answer", "answer_ref"}
     said = {"how": how, "state": int(state), "lease": doubt.lease, "by": case.by.who}
     case.desk.tell(
         "step_resolved",
@@ -205,7 +216,7 @@ def _tell(case: _Case, doubt: _Doubt, how: str, state: State, **more: Any) -> No
         {**said, "reason": case.reason, **more},
         idx=case.node.idx,
         item=case.item,
-        attempt=doubt.attempt,
+        attempt=_before(doubt) if goes_on else doubt.attempt,
     )
 
 

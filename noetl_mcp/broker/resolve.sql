@@ -13,8 +13,10 @@ select s.state, s.lease, s.attempt,
 
 -- name: settle
 -- Only the very doubt that was meant. A note that only says "armed" holds nothing to go on from.
+-- Who judges an answer makes no further attempt, and writes nothing.
 update noetl.step
    set state = %(state)s, answer = %(answer)s, error = %(error)s, owner = null,
+       lane = coalesce(%(lane)s, lane), attempt = %(attempt)s,
        note = case when note like '{"armed"%%' then null else note end,
        ready_at = case when %(state)s = 1 then clock_timestamp() else ready_at end,
        ended_at = case when %(state)s = 4 then clock_timestamp() end

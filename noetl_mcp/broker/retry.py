@@ -269,13 +269,21 @@ def _put(work: _Work, rows: Sequence[Again], state: State, *, keeps: bool) -> No
         idxs=[one.idx for one in rows],
         items=[one.item for one in rows],
         states=[int(state)] * len(rows),
-        lanes=[work.lanes[one.idx] for one in rows],
+        lanes=[_lane(work, one, keeps=keeps) for one in rows],
         waits=[nodes[one.idx].waits_signed for one in rows],
         towards=[one.counted.toward for one in rows],
         lives=[one.counted.live for one in rows],
         notes=[one.note for one in rows],
         keeps=keeps,
     )
+
+
+def _lane(work: _Work, one: Again, *, keeps: bool) -> int:
+    row = work.past.rows.get((one.idx, one.item))
+    if not (keeps and row is not None and row.is_answered):
+        return work.lanes[one.idx]
+    context = work.desk.context(work.execution_id)
+    return work.desk.judging_lane(context, work.program.nodes[one.idx])
 
 
 def _listen(work: _Work) -> None:
@@ -303,8 +311,10 @@ def _tell(work: _Work, wish: _Wish, round_number: int) -> None:
         + [[one.idx, one.item, 0, 1] for one in reset.windows],
         "waiting": [[idx, item, *counted] for idx, item, counted in reset.waiting],
         "gone": [list(one) for one in dict.fromkeys(reset.gone)],
-        # All that begins again and is not fresh keeps its note and its answer.
+        # All that begins again and is not fresh keeps its note and its answer; with an answer it
+        # makes no further attempt.
         "fresh": [[one.idx, one.item] for one in reset.ready if one.fresh],
+        "judged": [list(one) for one in work.desk.ask(SQL, "judged", id=work.execution_id)],
         "children": [[one.idx, one.item, _child_of(one.note)] for one in work.parked],
     }
     work.desk.tell("execution_retried", work.execution_id, told)

@@ -73,7 +73,8 @@ delete from noetl.ready where execution_id = %(id)s;
 delete from noetl.timer where execution_id = %(id)s;
 
 -- name: put
--- A row is taken as it is found, so that the numbers of its leases go on rising.
+-- A row is taken as it is found, so that the numbers of its leases go on rising. An answer that is
+-- judged again belongs to the attempt that brought it.
 insert into noetl.step as s (execution_id, idx, item, state, lane, waits, toward, live, ready_at,
                              note)
 select %(id)s, x.idx, x.item, x.state, x.lane, x.waits, x.toward, x.live,
@@ -88,8 +89,15 @@ on conflict (execution_id, idx, item) do update
        toward = excluded.toward, live = excluded.live, ready_at = excluded.ready_at,
        note = excluded.note, crashes = 0, alone = false, before = 0, owner = null,
        leased_at = null, ended_at = null, result = null, error = null, extra = null,
-       attempt = case when s.state = 6 and excluded.state > 0 then s.attempt else 0 end,
+       attempt = case when s.state = 6 and excluded.state > 0 then s.attempt
+                      when %(keeps)s and excluded.state = 1 and s.answer is not null
+                      then greatest(s.attempt - 1, 0) else 0 end,
        answer = case when %(keeps)s then s.answer end;
+
+-- name: judged
+-- What begins again with the answer it has, and after how many attempts.
+select idx, item, attempt from noetl.step
+ where execution_id = %(id)s and state = 1 and answer is not null order by idx, item;
 
 -- name: listen
 -- The step waits for its child again, whatever came of the child before.

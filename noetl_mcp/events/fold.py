@@ -153,7 +153,8 @@ def _resolved(known: Step, event: Event) -> Step:
     state = _NUMBERED[event.data["state"]]
     ended = event.ts if state in SETTLED else None
     answer, error = _value(event.data, "answer"), event.data.get("error")
-    return replace(known, state=state, answer=answer, error=error, ended_at=ended)
+    attempt = known.attempt if event.attempt is None else event.attempt
+    return replace(known, state=state, attempt=attempt, answer=answer, error=error, ended_at=ended)
 
 
 def _value(data: Mapping[str, Any], name: str) -> Any:
@@ -174,6 +175,9 @@ def _take_back(steps: dict[Key, Step], event: Event) -> None:
             before = steps.get(key) or Step(None, state)
             kept = before.attempt if before.state == "cancelled" and state != "waiting" else 0
             steps[key] = Step(before.name, state, kept)
+    for idx, item, attempts in data.get("judged", ()):
+        key = (idx, item_name(item))
+        steps[key] = replace(steps[key], attempt=attempts)
 
 
 # Executions

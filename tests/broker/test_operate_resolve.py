@@ -11,6 +11,8 @@ from noetl_mcp.broker.refusals import NotAllowed
 from noetl_mcp.broker.resolve import resolve
 from noetl_mcp.broker.retry import retry
 from noetl_mcp.broker.show import show, show_step
+from noetl_mcp.events.fold import Step, fold
+from noetl_mcp.events.log import Log
 from noetl_mcp.queue.lease import Status
 from noetl_mcp.worker.life import give_up
 from tests.broker.desks import ANN, events, work, work_off
@@ -54,6 +56,59 @@ def test_accepting_takes_the_given_result_and_does_nothing_again(shop: Shop, des
         "reason": "I looked",
         "answer": {"n": 9},
     }
+
+
+def test_accepting_is_not_told_as_a_further_write(shop: Shop, desk: Desk) -> None:
+    number = in_doubt(shop, ", expect: {minCreated: 1}")
+
+    resolve(desk, number, "w", "accept", value={"ok": True}, by=ANN)
+
+    assert work_off(shop, number) == "failed"
+    assert shop.kinds(number, "w").count("action_started") == 1
+    assert show_step(desk, number, "w")["attempts"] == 1
+    (step,) = (s for s in shown_by_log(shop, number) if s.name == "w")
+    assert (step.state, step.attempt) == ("failed", 1)
+    retry(desk, number, by=ANN)
+    assert work_off(shop, number) == "failed"
+    assert shop.kinds(number, "w").count("action_started") == 1
+    assert show_step(desk, number, "w")["attempts"] == 1
+
+
+def test_an_abort_that_goes_on_is_not_told_as_a_further_write(shop: Shop, desk: Desk) -> None:
+    number = in_doubt(shop, ", on_error: end")
+
+    resolve(desk, number, "w", "abort", by=ANN)
+
+    assert work_off(shop, number) == "completed"
+    assert shop.kinds(number, "w").count("action_started") == 1
+
+
+def test_a_write_that_is_sent_again_is_told(shop: Shop, desk: Desk) -> None:
+    number = in_doubt(shop)
+    resolve(desk, number, "w", "retry", by=ANN)
+    work(shop, lambda: shop.state(number, "w") == "in_doubt")
+    resolve(desk, number, "w", "accept", value=1, by=ANN)
+
+    assert work_off(shop, number) == "completed"
+
+    assert shop.kinds(number, "w").count("action_started") == len(shop.change.calls) == 2
+    assert show_step(desk, number, "w")["attempts"] == 2
+
+
+def test_what_was_accepted_counts_as_written(shop: Shop, desk: Desk) -> None:
+    number = in_doubt(shop, ", on_error: end")
+    resolve(desk, number, "w", "accept", value=1, by=ANN)
+    work_off(shop, number)
+    shop.records.connection.execute(
+        "update noetl.execution set status = 2 where id = %s", (number,)
+    )
+
+    with pytest.raises(NotAllowed, match="write again what was written by 'w'"):
+        retry(desk, number, by=ANN, from_step="w")
+
+
+def shown_by_log(shop: Shop, number: int) -> list[Step]:
+    return list(fold(Log(shop.records.connection).events(number)).steps.values())
 
 
 def test_an_accepted_result_is_judged_by_the_bounds_of_its_step(shop: Shop, desk: Desk) -> None:
