@@ -19,18 +19,30 @@ select x.id, x.path as playbook, x.version,
 -- name: events
 create table events as
 select e.id, e.ts, k.name as kind, e.execution_id, x.path as playbook, e.idx, p.name as step,
-       p.type, item_name(e.item) as item, e.attempt, e.worker, e.ready_at, e.leased_at, e.data
+       p.type, item_name(e.item) as item, coalesce(x.round, 1) as round, e.attempt, e.worker, e.ready_at, e.leased_at, e.data
   from offered_events e
   join copied_kinds k on k.kind = e.kind
   left join copied_executions x on x.id = e.execution_id
   left join copied_plan_steps p on p.plan_id = x.plan_id and p.idx = e.idx;
 
+-- name: rounds
+-- Events of a round belong to it although a later one has begun; attempts count anew in each.
+update events set round = found.round
+  from (with begun as (select execution_id, id, (data ->> '$.round')::integer as round
+                         from events where kind = 'execution_retried'),
+             first as (select execution_id, min(round) - 1 as round from begun group by all)
+        select e.id, coalesce(b.round, f.round) as round
+          from events e
+          join first f on f.execution_id = e.execution_id
+          asof left join begun b on b.execution_id = e.execution_id and b.id <= e.id) found
+ where found.id = events.id;
+
 -- name: attempts
--- One row for each attempt of each step. What was waited for outside (a person, a child, a time) is
+-- One row for each attempt of each step in each round. What was waited for outside (a person, a child, a time) is
 -- in `seconds` too.
 create view attempts as
 select execution_id, any_value(playbook) as playbook, idx, any_value(step) as step,
-       any_value(type) as type, item, attempt,
+       any_value(type) as type, item, round, attempt,
        arg_max(kind, id) filter (kind in ('step_completed', 'step_failed', 'step_cancelled',
            'step_dead', 'action_retry', 'loop_iteration', 'step_in_doubt', 'step_parked',
            'lease_lost')) as outcome,
@@ -43,7 +55,7 @@ select execution_id, any_value(playbook) as playbook, idx, any_value(step) as st
            'action_retry', 'step_in_doubt', 'step_dead')) as error_code
   from events
  where idx is not null and attempt > 0
- group by execution_id, idx, item, attempt;
+ group by execution_id, idx, item, round, attempt;
 
 -- name: steps
 -- One row for each step of each execution, items of iterators apart, as it stood last.

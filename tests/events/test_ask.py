@@ -7,12 +7,17 @@ from typing import Any, Literal
 
 import pytest
 
+from noetl_mcp.broker.desk import Desk
+from noetl_mcp.broker.resolve import resolve
+from noetl_mcp.broker.retry import retry
 from noetl_mcp.events.ask import Bounds, Copy, NotAnswered, copied, names_results, plain
 from noetl_mcp.events.copied import quickest
 from noetl_mcp.events.event import item_number
 from noetl_mcp.events.fold import Folded
 from noetl_mcp.events.log import Log
 from noetl_mcp.events.questions import questions
+from tests.broker.desks import ANN, work
+from tests.broker.desks import work_off as work_to_end
 from tests.events.rows import event, execution, session
 from tests.events.test_fold import compare, started, work_off
 from tests.worker.shop import Shop
@@ -84,6 +89,54 @@ def test_steps_stand_as_the_fold_says(shop: Shop, how: How) -> None:
     assert len(answers["playbooks"].rows) == 9
     assert answers["failures-by-playbook"].rows
     assert answers["retries"].rows
+
+
+def test_rounds_are_told_apart(shop: Shop) -> None:
+    number = shop.start(
+        "workflow:\n  - {step: start, next: [w]}\n"
+        "  - {step: w, type: change, confirm: true, data: {lose: true}}\n"
+    )
+    desk = Desk(shop.records.connection)
+    work(shop, lambda: shop.state(number, "w") == "in_doubt")
+    resolve(desk, number, "w", "abort", by=ANN)
+    retry(desk, number, by=ANN)
+    work(shop, lambda: shop.state(number, "w") == "in_doubt")
+    resolve(desk, number, "w", "accept", value=1, by=ANN)
+    assert work_to_end(shop, number) == "completed"
+
+    with copied(shop.dsn) as copy:
+        attempts = every(
+            copy,
+            "select round, attempt, outcome, seconds < epoch(now() - ready_at) as own"
+            " from attempts where step = 'w' order by round, attempt",
+        )
+        retried = every(copy, "select distinct round from events order by round")
+        (writes,) = every(copy, questions()["writes"].sql)
+
+    assert attempts == [
+        {"round": 1, "attempt": 1, "outcome": "step_in_doubt", "own": None},
+        {"round": 2, "attempt": 1, "outcome": "step_completed", "own": True},
+    ]
+    assert [row["round"] for row in retried] == [1, 2]
+    assert (writes["writes"], writes["done"], writes["in_doubt"]) == (2, 1, 2)
+
+
+def test_rounds_are_known_when_only_the_last_days_are_copied(database: str) -> None:
+    now = datetime.now(UTC)
+    with session(database) as connection:
+        one, other = execution(connection), execution(connection)
+        connection.execute("update noetl.execution set round = 3 where id = %s", (one,))
+        long_ago = now - timedelta(hours=3)
+        event(connection, one, "execution_retried", data='{"round": 2}', ts=long_ago)
+        event(connection, one, idx=1)
+        event(connection, one, "execution_retried", data='{"round": 3}')
+        event(connection, one, idx=1)
+        event(connection, other, idx=1)
+
+    with copied(database, since=now - timedelta(hours=1)) as copy:
+        rows = every(copy, "select round from events order by id")
+
+    assert [row["round"] for row in rows] == [2, 3, 3, 1]
 
 
 def states_of(folded: list[Folded]) -> list[tuple[int, int, int, str, int]]:
