@@ -68,6 +68,11 @@ def next_of(number: int, error: Mapping[str, Any]) -> list[str]:
             "it would fail the same way again; correct the playbook, then: noetl-mcp run FILE",
             f"or give other values: {typed('rerun', number, '--wait')} --set NAME=VALUE",
         ]
+    if code == "read-only":
+        return [
+            "an execution that was started read-only stays so, in a retry and a rerun, too;"
+            " where writes are allowed, start it anew with: noetl-mcp run FILE"
+        ]
     if code in TO_GIVE:
         return [f"when that is provided for, go on with: {typed('retry', number, '--wait')}"]
     if code in JUDGED and step:

@@ -58,6 +58,8 @@ class Gate:
     require_confirm: bool = False
     read_only: bool = False
     step: str = ""
+    stays_read_only: bool = False
+    """The execution was started so and carries it along, wherever it is worked on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +277,12 @@ def _allow_bounds(bounds: Bounds) -> None:
 
 def _allow_write(gate: Gate) -> None:
     what = f"'{gate.method}'" if gate.method else f"this step of type '{gate.task}'"
+    if gate.stays_read_only:
+        raise Refused(
+            "read-only",
+            f"{what} writes, and only reading is allowed to this execution, which was started so;"
+            " nothing was sent; start it anew with 'run' where writes are allowed",
+        )
     if gate.read_only:
         raise Refused(
             "read-only",

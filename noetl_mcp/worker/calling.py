@@ -164,6 +164,7 @@ def gate_of(
         rules.require_confirm or strict,
         rules.read_only or read_only,
         node.name,
+        read_only,
     )
 
 

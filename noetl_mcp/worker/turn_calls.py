@@ -155,6 +155,7 @@ class TurnCalls:
             rules.require_confirm or guards.require_confirm,
             rules.read_only or guards.read_only,
             work.node.name,
+            guards.read_only,
         )
 
     async def _made(

@@ -47,6 +47,13 @@ def test_a_retry_is_not_proposed_where_it_must_fail_again(code: str) -> None:
     assert "noetl-mcp rerun 7 --wait --set NAME=VALUE" in said
 
 
+def test_what_was_started_read_only_is_started_anew() -> None:
+    (said,) = next_of(7, {"code": "read-only", "step": "a"})
+
+    assert said.endswith("start it anew with: noetl-mcp run FILE")
+    assert "noetl-mcp retry" not in said
+
+
 def test_an_answer_that_would_only_be_judged_again_is_asked_for_anew() -> None:
     (said,) = next_of(7, {"code": "assert", "step": "a"})
 

@@ -16,4 +16,5 @@ def test_a_write_where_only_reading_is_allowed_is_tried_once(shop: Shop, when: s
     assert (done.status, done.rows["a"][1]) == ("failed", 1)
     assert done.error is not None
     assert done.error["code"] == "read-only"
+    assert "start it anew with 'run' where writes are allowed" in done.error["message"]
     assert shop.kinds(done.id, "a").count("action_retry") == 0
