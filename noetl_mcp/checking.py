@@ -223,7 +223,7 @@ def _transactions(seen: "Gauges") -> Check:
 
 
 def _workers(home: "Home", connection: "Connection[TupleRow]", seen: "Gauges") -> Check:
-    from noetl_mcp.broker.why import LEAST_HEARD
+    from noetl_mcp.broker.forsaken import LEAST_HEARD
     from noetl_mcp.queue.pools import pools_of
     from noetl_mcp.worker.living import living
 

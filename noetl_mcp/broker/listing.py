@@ -1,10 +1,11 @@
 """List executions, the newest first, a page at a time. Changes nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from noetl_mcp.broker.desk import Desk, word_of
+from noetl_mcp.broker.forsaken import Forsaken, forsaken
 from noetl_mcp.broker.show import about, fault, halted, moment
 from noetl_mcp.database import statements
 from noetl_mcp.queue.encode import decode, encode
@@ -30,7 +31,8 @@ class Filter:
     roots: bool = False
     """Leave out those that other executions started."""
     attention: bool = False
-    """Only those in which somebody is to decide something: a doubt, an approval, an answer."""
+    """Only those in which somebody is to do something: about a doubt, an approval, an answer, or
+    for want of a worker."""
 
 
 def executions(
@@ -52,15 +54,21 @@ def executions(
         parent=wanted.parent,
         roots=wanted.roots,
         attention=wanted.attention,
+        forsaken=[one.execution_id for one in forsaken(desk)] if wanted.attention else [],
         most=max(1, min(most, MOST)),
     )
-    asking = _attention(desk, [row[0] for row in rows if row[3] == Status.RUNNING])
-    return [_told(desk, row, asking.get(row[0])) for row in rows]
+    running = [row[0] for row in rows if row[3] == Status.RUNNING]
+    asking, alone = _attention(desk, running), dict[int, list[Forsaken]]()
+    for one in forsaken(desk, running) if running else ():
+        alone.setdefault(one.execution_id, []).append(one)
+    return [_told(desk, row, asking.get(row[0], []), alone.get(row[0], [])) for row in rows]
 
 
 def wanted_now(desk: Desk) -> dict[str, int]:
-    """Return how many doubts, approvals and answers somebody is to decide; only those there are."""
-    return {what: int(count) for what, count in desk.ask(SQL, "wanted")}
+    """Return how much of what somebody is to decide or to provide there is; only what there is."""
+    found = {what: int(count) for what, count in desk.ask(SQL, "wanted")}
+    alone = len(forsaken(desk))
+    return {**found, "worker_gone": alone} if alone else found
 
 
 def _attention(desk: Desk, ids: list[int]) -> dict[int, list[tuple[Any, ...]]]:
@@ -84,7 +92,9 @@ def _below(path: str) -> str:
     return f"{path}%"
 
 
-def _told(desk: Desk, row: tuple[Any, ...], asking: list[tuple[Any, ...]] | None) -> dict[str, Any]:
+def _told(
+    desk: Desk, row: tuple[Any, ...], asking: list[tuple[Any, ...]], alone: Sequence[Forsaken]
+) -> dict[str, Any]:
     number, path, version, status, halt, round_number, parent, rerun_of, key, labels, error = row[
         :11
     ]
@@ -93,8 +103,11 @@ def _told(desk: Desk, row: tuple[Any, ...], asking: list[tuple[Any, ...]] | None
         "playbook": path,
         "version": version,
         "status": word_of(status, halt),
-        "attention": [_wanted(desk, row[13], one) for one in asking or ()],
-        "attention_total": asking[0][-1] if asking else 0,
+        "attention": [
+            *(_wanted(desk, row[13], one) for one in asking),
+            *(one.told(desk.program(row[13])) for one in alone[: EACH - len(asking)]),
+        ],
+        "attention_total": (asking[0][-1] if asking else 0) + len(alone),
         "halted": halted(halt, row[14], row[15]),
         "error": fault(desk, row[13], error),
         "round": round_number,

@@ -12,7 +12,7 @@ select e.id, e.path, e.version, e.status, h.kind, e.round, e.parent_execution, e
    and (%(label)s::text is null or e.labels::jsonb @> %(label)s::jsonb)
    and (%(parent)s::bigint is null or e.parent_execution = %(parent)s)
    and (not %(roots)s or e.parent_execution is null)
-   and (not %(attention)s or e.status = 0 and e.id in (
+   and (not %(attention)s or e.status = 0 and (e.id = any (%(forsaken)s::bigint[]) or e.id in (
        select w.execution_id from noetl.waiting w
         where exists (
             select from noetl.step s
@@ -21,7 +21,7 @@ select e.id, e.path, e.version, e.status, h.kind, e.round, e.parent_execution, e
                                                      or s.note like '{"callback"%%'))
                and not exists (select from noetl.signal g
                                 where g.execution_id = s.execution_id and g.idx = s.idx
-                                  and g.item = s.item and g.arrived is not null))))
+                                  and g.item = s.item and g.arrived is not null)))))
  order by e.id desc
  limit %(most)s;
 

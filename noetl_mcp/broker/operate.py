@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from noetl_mcp.broker.desk import By, Desk
+from noetl_mcp.broker.forsaken import forsaken
 from noetl_mcp.broker.places import written
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.refusals import NotAllowed
@@ -72,10 +73,14 @@ def in_the_way(desk: Desk, execution_id: int) -> list[str]:
     """Say what keeps a halted execution from its end."""
     program = desk.program(desk.context(execution_id).plan)
     found = []
+    alone = {(one.idx, one.item): one for one in forsaken(desk, [execution_id])}
     for idx, item, state, owner, note in desk.ask(SQL, "in_the_way", id=execution_id):
         name = written(program, idx, item)
         if state == State.IN_DOUBT:
             found.append(f"'{name}' is in doubt: resolve it")
+        elif (idx, item) in alone:
+            message = alone[idx, item].told(program)["message"]
+            found.append(f"'{name}' has no worker: {message}")
         elif state == State.LEASED:
             found.append(f"'{name}' runs on worker {owner}")
         else:

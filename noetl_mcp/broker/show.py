@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from noetl_mcp.broker.desk import Desk, word_of
+from noetl_mcp.broker.forsaken import forsaken
 from noetl_mcp.broker.places import inside, place, shown_name, written
 from noetl_mcp.broker.program import Node, Program
 from noetl_mcp.broker.refusals import Unknown
@@ -97,14 +98,14 @@ def _step(program: Program, row: Sequence[Any], began: _Began) -> dict[str, Any]
 
 
 def _attention(desk: Desk, execution_id: int, program: Program) -> list[dict[str, Any]]:
-    """Return what a person is to decide."""
+    """Return what a person is to decide, or to provide."""
     found = []
     for idx, item, state, lease, note, error, answered in desk.ask(
         SQL, "attention", id=execution_id, most=MOST_STEPS
     ):
         if not answered:
             found.append(about(program, idx, item, state, lease, note, error))
-    return found
+    return found + [one.told(program) for one in forsaken(desk, [execution_id])]
 
 
 def about(

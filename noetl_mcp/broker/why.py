@@ -6,12 +6,13 @@ paused it; or nothing, because it is done right now. Changes nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from noetl_mcp.broker.desk import Desk, word_of
 from noetl_mcp.broker.end_calls import SQL as END_CALLS
 from noetl_mcp.broker.end_calls import place_of
+from noetl_mcp.broker.forsaken import heard_within
 from noetl_mcp.broker.places import place, written
 from noetl_mcp.broker.program import Node, Program
 from noetl_mcp.broker.recount import Stand, stand_of, undecided
@@ -24,8 +25,6 @@ from noetl_mcp.queue.pools import ASIDE_POOL, FIRST_FORM, form_of, pool_of, pool
 
 SQL = statements(__file__, "why.sql")
 MOST = 200
-LEAST_HEARD = timedelta(seconds=3)
-"""A worker that was heard of so lately is up, however short the lease is."""
 
 
 class Up(NamedTuple):
@@ -126,8 +125,7 @@ def _after_its_end(desk: Desk, execution_id: int, word: str) -> list[Reason]:
 
 
 def _workers(desk: Desk) -> list[Up]:
-    heard = max(LEAST_HEARD, desk.lease)
-    rows = desk.ask(SQL, "workers", lease=heard.total_seconds())
+    rows = desk.ask(SQL, "workers", lease=heard_within(desk))
     return [Up(number, name, tuple(pools)) for number, name, pools in rows]
 
 
@@ -189,6 +187,8 @@ def _waits(look: _Look, step: _Step, stands: Mapping[int, Stand] | None = None) 
     """Return what one step waits for."""
     if step.state == State.WAITING:
         return _for_tokens(look, step, _stands(look, step.item) if stands is None else stands)
+    if step.state == State.LEASED and step.owner not in [one.id for one in look.workers]:
+        return _for_another_worker(look, step)
     if step.state == State.LEASED:
         since = f" since {at_clock(step.leased_at)}" if step.leased_at is not None else ""
         says = f"runs on worker {step.owner}{since}"
@@ -202,6 +202,20 @@ def _waits(look: _Look, step: _Step, stands: Mapping[int, Stand] | None = None) 
     if step.state == State.PARKED:
         return _for_what_parked(look, step)
     return _for_worker(look, step)
+
+
+def _for_another_worker(look: _Look, step: _Step) -> Reason:
+    """Say that the worker of a step is gone, and who is to take it over."""
+    rows = look.desk.ask(SQL, "heard", id=step.owner)
+    heard = rows[0][0] if rows else None
+    last = f", last heard of at {at_clock(heard)}" if heard is not None else ""
+    says = f"was begun by worker {step.owner}, which is gone{last};"
+    if look.workers:
+        says += " another one takes the step over"
+    else:
+        says += f" none is up to take the step over; start one with: {typed('worker')}"
+    more = {"worker": step.owner, "since": moment(step.leased_at), "heard": moment(heard)}
+    return look.reason(step, "worker_gone", says, **more)
 
 
 def _for_tokens(look: _Look, step: _Step, stands: Mapping[int, Stand]) -> Reason:
@@ -346,4 +360,4 @@ def _for_permit(look: _Look, step: _Step, limits: Sequence[str], maxes: Sequence
     return look.reason(step, "permit", says, limits=full, held_by=holders)
 
 
-__all__ = ["LEAST_HEARD", "Reason", "Up", "why"]
+__all__ = ["Reason", "Up", "why"]

@@ -28,6 +28,9 @@ select id, name, pools from noetl.worker
  where gone_at is null and seen_at > clock_timestamp() - make_interval(secs => %(lease)s)
  order by id;
 
+-- name: heard
+select seen_at from noetl.worker where id = %(id)s;
+
 -- name: holders
 -- Who holds the permits of limits, by name.
 select p.name, p.execution_id, p.idx, p.item, s.name

@@ -40,7 +40,8 @@ def command(
 ) -> None:
     """List executions, the newest first.
 
-    With --attention those with a step in doubt, or one that waits for an approval or an answer.
+    With --attention those with a step in doubt, one that waits for an approval or an answer, or
+    one whose worker is gone while no other is up.
     """
     wanted = dict(_label(text) for text in labels)
     with at_desk("executions") as desk:
@@ -110,6 +111,7 @@ _WANTS = {
     "in_doubt": "is in doubt",
     "approval": "waits for a yes or no",
     "callback": "waits for an answer",
+    "worker_gone": "has no worker",
 }
 _HALTS = {"paused": "paused", "failing": "it is failing", "cancelled": "it is being cancelled"}
 
@@ -129,7 +131,9 @@ def why(one: dict[str, Any]) -> str:
     if one["attention_total"] > 1:
         parts.append(f"{one['attention_total'] - 1} more like that")
     error = one["error"]
-    if error is not None:
+    if error is not None and error.get("code") == "cancelled" and one["status"] == "running":
+        parts.append(f"{_HALTS['cancelled']}: {error.get('message') or ''}")
+    elif error is not None:
         where = f"{error['step']}: " if error.get("step") else ""
         parts.append(f"{where}{error.get('message') or ''}")
     return " ".join("; ".join(parts).split())

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from noetl_mcp.broker.desk import Desk
 
 _WIDEST = 2_000
+_MOST_WAITS = 5
 _LABEL = 9
 
 
@@ -42,31 +43,42 @@ def command(execution: int, step: str | None, items: bool, as_json: bool) -> Non
             told = show(desk, execution, items=items)
         else:
             told = show_step(desk, execution, step, items=items)
-        waits = [] if step is None or as_json else _waits(desk, execution, step, told)
+        waits = [] if as_json else _waits(desk, execution, step, told)
     if as_json:
         print_value(told)
     elif step is None:
-        _tell(told)
+        _tell(told, waits)
     else:
         _tell_step(told, waits)
 
 
-def _waits(desk: "Desk", execution: int, step: str, told: Mapping[str, Any]) -> list[str]:
-    """Return what a step waits for that is not over."""
-    if told.get("ended") is None:
-        from noetl_mcp.broker.why import why
+def _waits(desk: "Desk", execution: int, step: str | None, told: Mapping[str, Any]) -> list[str]:
+    """Return what a step waits for that is not over, or an execution that is being ended."""
+    from noetl_mcp.broker.why import why
 
+    if step is None:
+        reasons = why(desk, execution) if told["error"] and _ending(told) else []
+        return [one.says for one in reasons[:_MOST_WAITS]]
+    if told.get("ended") is None:
         return [one.says for one in why(desk, execution, step)[:1]]
     return []
 
 
-def _tell(told: Mapping[str, Any]) -> None:
+def _ending(told: Mapping[str, Any]) -> str:
+    """Say how an execution that still runs comes to its end; nothing when it just goes on."""
+    if told["status"] != "running":
+        return ""
+    halted = told["halted"]["how"] if told["halted"] else None
+    if "cancelled" in (halted, (told["error"] or {}).get("code")):
+        return " (being cancelled)"
+    return " (failing)" if told["error"] or halted == "failing" else ""
+
+
+def _tell(told: Mapping[str, Any], waits: list[str]) -> None:
     took = seconds_between(told["started"], told["ended"])
-    halted = told["halted"]
-    how = {"failing": " (failing)", "cancelled": " (being cancelled)"}
     say(
         f"execution {told['execution_id']}  {told['playbook'] or '-'} v{told['version'] or '-'}"
-        f"  {told['status']}{how.get(halted['how'], '') if halted else ''}"
+        f"  {told['status']}{_ending(told)}"
         f"  started {short_time(told['started'])} UTC"
         + (f", took {took}" if took else "")
         + (f", round {told['round']}" if told["round"] > 1 else ""),
@@ -81,7 +93,11 @@ def _tell(told: Mapping[str, Any]) -> None:
     if told["result"] is not None:
         echo()
         _tell_value("result", told["result"])
-    if told["error"] is not None:
+    if waits:
+        echo()
+    for text in waits:
+        say(f"it waits: {text}", indent="  ")
+    if told["error"] is not None and told["status"] != "running":
         from noetl_mcp.cli.failing import next_of, next_of_cancelled
 
         echo()
@@ -119,6 +135,8 @@ def _wanted(number: str, one: Mapping[str, Any]) -> str:
             f"'{name}' is in doubt{message}; look whether it was done, then: "
             f"{typed('resolve', number, name)} --accept JSON, --retry or --abort"
         )
+    if one["what"] == "worker_gone":
+        return f"'{name}' has no worker{message}"
     if one["what"] == "callback":
         command = typed("answer", number, name)
         return (

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _WANTED = {
     "in_doubt": ("{} step in doubt", "{} steps in doubt"),
     "approval": ("{} approval", "{} approvals"),
+    "worker_gone": ("{} step of a worker that is gone", "{} steps of workers that are gone"),
     "callback": ("{} answer from outside", "{} answers from outside"),
 }
 HEARD = timedelta(seconds=3)

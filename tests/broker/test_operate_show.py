@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from noetl_mcp.broker.desk import Desk
-from noetl_mcp.broker.listing import Filter, executions
-from noetl_mcp.broker.operate import cancel, pause
+from noetl_mcp.broker.listing import Filter, executions, wanted_now
+from noetl_mcp.broker.operate import cancel, in_the_way, pause
 from noetl_mcp.broker.refusals import Unknown
 from noetl_mcp.broker.show import MOST_SHOWN, show, show_step, shown
 from noetl_mcp.broker.why import why
@@ -340,6 +340,48 @@ def test_why_tells_of_a_pause_and_of_an_end(shop: Shop, desk: Desk) -> None:
     (over,) = why(desk, number)
     assert over.says == f"execution {number} is cancelled; it waits for nothing"
     assert why(desk, number, "ask")[0].says == "'ask' is cancelled; it waits for nothing"
+
+
+def forsake(shop: Shop, number: int) -> int:
+    """Let the worker of a step fall silent with all others; return its number."""
+    connection = shop.records.connection
+    connection.execute(
+        "update noetl.worker set seen_at = clock_timestamp() - interval '1 minute', gone_at = null"
+    )
+    (row,) = connection.execute(
+        "select owner from noetl.step where execution_id = %s and state = 2", (number,)
+    ).fetchall()
+    return int(row[0])
+
+
+def test_a_step_whose_worker_is_gone_asks_for_another_one(shop: Shop, desk: Desk) -> None:
+    number = shop.start("workflow:\n  - {step: a, type: echo, data: {sleep: 30}}\n")
+
+    async def do() -> None:
+        async with shop.worker() as worker:
+            await shop.until(lambda: bool(shop.echo.calls))
+            running = why(desk, number)[0]
+            assert running.kind == "nothing"
+            assert executions(desk, Filter(attention=True)) == []
+            worker.engine.line.abandon()
+            gone = forsake(shop, number)
+            (reason,) = why(desk, number)
+            assert (reason.kind, reason.more["worker"]) == ("worker_gone", gone)
+            assert reason.says.startswith(f"'a' was begun by worker {gone}, which is gone, last")
+            assert reason.says.endswith("take the step over; start one with: noetl-mcp worker")
+            (listed,) = executions(desk, Filter(attention=True))
+            told = {
+                "step": "a",
+                "what": "worker_gone",
+                "message": f"worker {gone} is gone; start one with: noetl-mcp worker",
+                "worker": gone,
+            }
+            assert listed["attention"] == show(desk, number)["attention"] == [told]
+            assert listed["attention_total"] == 1
+            assert wanted_now(desk) == {"worker_gone": 1}
+            assert in_the_way(desk, number) == [f"'a' has no worker: {told['message']}"]
+
+    asyncio.run(do())
 
 
 def test_a_worker_that_was_not_heard_of_is_not_up(shop: Shop, desk: Desk) -> None:

@@ -84,3 +84,19 @@ def test_status_counts_what_waits_for_somebody(here: Here, numbers: dict[str, in
     assert "1 step in doubt" in line
     assert "1 approval" in line
     assert line.endswith("see: noetl-mcp executions --attention")
+
+
+def test_what_is_being_cancelled_is_not_offered_a_retry(here: Here) -> None:
+    number = here.shop.start(
+        f"{ASKS}finally:\n  - {{step: bye, type: approve, approve: {{message: Bye?}}}}\n"
+    )
+    work(here.shop, lambda: here.shop.state(number, "ask") == "parked")
+    here("cancel", number)
+    work(here.shop, lambda: here.shop.state(number, "bye") == "parked")
+
+    shown, listed = here("show", number).out, here("executions").out
+
+    assert "running (being cancelled)" in shown
+    assert "noetl-mcp retry" not in shown
+    assert "it waits: 'bye' waits for a person to say yes or no" in shown
+    assert "it is being cancelled: cancelled by" in listed
