@@ -3,10 +3,12 @@
 What does not fit is refused before anything is written. Waits for no execution.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from noetl_mcp.broker import starts
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.guards import Guards, demand_free
 from noetl_mcp.broker.pinning import pinned
@@ -16,7 +18,7 @@ from noetl_mcp.broker.refusals import NotAllowed
 from noetl_mcp.broker.run import World
 from noetl_mcp.broker.starts import CHILD_KEY, Starts
 from noetl_mcp.catalog.catalog import Catalog, Kept
-from noetl_mcp.compiler.payload import set_value, with_values
+from noetl_mcp.compiler.payload import WrongPayload, with_sets
 from noetl_mcp.database import Connection, TupleRow
 from noetl_mcp.playbook.load import Loaded
 from noetl_mcp.queue.encode import decode, encode
@@ -34,6 +36,15 @@ class NoSuchPlaybook(Exception):
 
 class KeyTaken(NotAllowed):
     """A key belongs to an execution of another playbook."""
+
+
+class WrongOrder(Exception):
+    """One of many orders is refused; it says which, and why."""
+
+    def __init__(self, number: int, problem: Exception) -> None:
+        super().__init__(f"order {number}: {problem}")
+        self.number = number
+        self.problem = problem
 
 
 class Started(NamedTuple):
@@ -62,7 +73,7 @@ class Order:
 
     def values(self, inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the whole payload; raise compiler.payload.WrongPayload for an unreadable value."""
-        return with_values(self.payload, (set_value(one, inputs) for one in self.sets), inputs)
+        return with_sets(self.payload, self.sets, inputs)
 
 
 class Starting:
@@ -109,27 +120,31 @@ class Starting:
         with self.connection.transaction():
             return self.start(self.submit(loaded), [order])[0]
 
-    def start(self, kept: Kept, orders: Sequence[Order]) -> list[Started]:
+    def start(self, kept: Kept, orders: Sequence[Order], *, apart: bool = False) -> list[Started]:
         """Start executions of one playbook.
 
         Raises WrongPayload when one of them does not fit, CannotRun when a step could never be
         done, and KeyTaken when a key belongs to an execution of another playbook; in a transaction
-        none is started then.
+        none is started then. With
+        `apart` they come as WrongOrder, which says of which order it is.
         """
         program = self.program(kept.plan_id)
         pins = pinned(program, self.records.playbook, self.program)
         text = encode(dict(sorted(pins.items()))) if pins else None
-        begins = [self._begin(program, kept, order, text) for order in orders]
+        begins = list[Begin]()
+        for number, order in enumerate(orders):
+            with _of_order(number if apart else None):
+                begins.append(self._begin(program, kept, order, text))
         found = self.starts.start(begins)
         self.pools.update(pools_of(node.lane.pool for node in program.nodes))
-        there = self._were_there(begins, found)
+        there = self._were_there(begins, found, apart=apart)
         return [
             Started(number, new, kept.path, kept.version, *there.get(number, ()))
             for number, new in found
         ]
 
     def _were_there(
-        self, begins: Sequence[Begin], found: Sequence[tuple[int, bool]]
+        self, begins: Sequence[Begin], found: Sequence[tuple[int, bool]], *, apart: bool
     ) -> dict[int, tuple[bool, str]]:
         """Tell of executions that were there whether they began with the same, and their status."""
         old = {number: one for one, (number, new) in zip(begins, found, strict=True) if not new}
@@ -137,10 +152,11 @@ class Starting:
         for number, context in self.records.contexts(list(old)).items() if old else ():
             one = old[number]
             if context.path != one.path:
-                raise KeyTaken(
-                    f"key '{one.key}' belongs to execution {number} of '{context.path}'; an"
-                    f" execution of '{one.path}' needs another"
-                )
+                with _of_order(begins.index(one) if apart else None):
+                    raise KeyTaken(
+                        f"key '{one.key}' belongs to execution {number} of '{context.path}'; an"
+                        f" execution of '{one.path}' needs another"
+                    )
             status = Status(context.status).name.lower()
             there[number] = (context.payload == one.payload, status)
         return there
@@ -175,6 +191,17 @@ class Starting:
         return found
 
 
+@contextmanager
+def _of_order(number: int | None) -> Iterator[None]:
+    """Say with what is refused of which order it is, when it is one of many."""
+    try:
+        yield
+    except (NotAllowed, WrongPayload, starts.WrongPayload) as problem:
+        if number is None:
+            raise
+        raise WrongOrder(number, problem) from problem
+
+
 def _all(newest: int) -> str:
     return "1" if newest == 1 else f"1 to {newest}"
 
@@ -207,6 +234,7 @@ __all__ = [
     "Order",
     "Started",
     "Starting",
+    "WrongOrder",
     "awaken",
     "awaken_sleepers",
     "seal_of",

@@ -7,7 +7,7 @@ from typing import Any
 from noetl_mcp.broker.desk import By, Desk
 from noetl_mcp.broker.lanes import demand_open
 from noetl_mcp.broker.starts import Starts
-from noetl_mcp.compiler.payload import set_value, with_values
+from noetl_mcp.compiler.payload import with_sets
 from noetl_mcp.queue.encode import decode
 
 
@@ -29,8 +29,7 @@ def rerun(
     program = desk.program(context.plan)
     inputs = program.plan["inputs"]
     given = decode(desk.records.whole(context.payload)) if context.payload else {}
-    changed = {**given, **(payload or {})}
-    changed = with_values(changed, [set_value(text, inputs) for text in sets], inputs)
+    changed = with_sets({**given, **(payload or {})}, sets, inputs)
     keys = sorted({*(payload or {}), *(text.partition("=")[0].rstrip(":") for text in sets)})
     with desk.audited(by, "rerun", str(execution_id), keys):
         starts = Starts(desk.records, desk.world)

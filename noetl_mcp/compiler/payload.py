@@ -126,6 +126,24 @@ def with_values(
     return made
 
 
+def with_sets(payload: Mapping[str, Json], sets: Iterable[str], inputs: Inputs) -> dict[str, Json]:
+    """Return a payload with settings such as `k=v` laid over it.
+
+    When one cannot be read, all else that is wrong is told with it.
+    """
+    made, problems = dict(payload), list[Problem]()
+    for text in sets:
+        try:
+            made = with_values(made, [set_value(text, inputs)], inputs)
+        except WrongPayload as wrong:
+            problems += wrong.problems
+    if problems:
+        known = {one.path[:1] for one in problems}
+        others = check_payload(inputs, made)[1]
+        raise WrongPayload(*problems, *(one for one in others if one.path[:1] not in known))
+    return made
+
+
 def read_payload(text: str) -> dict[str, Json]:
     """Read a payload from JSON or from YAML, whose scalars follow the rules of playbooks."""
     text = text.removeprefix("\ufeff")
@@ -369,5 +387,6 @@ __all__ = [
     "read_payload",
     "set_value",
     "templated",
+    "with_sets",
     "with_values",
 ]

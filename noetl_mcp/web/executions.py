@@ -20,7 +20,7 @@ from noetl_mcp.starting import (
     Starting,
 )
 from noetl_mcp.web.desks import Station
-from noetl_mcp.web.faults import Fault, told
+from noetl_mcp.web.faults import Fault, of_entry, told
 from noetl_mcp.web.stream import events
 from noetl_mcp.web.talk import MOST_BATCH, Door, Talk, Which, sets_of, which_of, whole, word, yes
 
@@ -70,10 +70,10 @@ async def start_many(talk: Talk) -> Response:
     pools: set[str] = set()
 
     def work(station: Station) -> list[Started]:
-        orders = [order_of(_map(one, f"executions[{n}]")) for n, one in enumerate(asked)]
+        orders = [_entry(n, one) for n, one in enumerate(asked)]
         starting = station.starting
         with _audited(talk, station.desk, "start", body), station.connection.transaction():
-            found = starting.start(playbook_of(starting, which_of(body)), orders)
+            found = starting.start(playbook_of(starting, which_of(body)), orders, apart=True)
         pools.update(starting.pools)
         return found
 
@@ -159,6 +159,16 @@ def order_of(body: Mapping[str, Any]) -> Order:
         labels=labels,
         on_end=on_end,
     )
+
+
+def _entry(number: int, value: Any) -> Order:
+    """Return one of many orders; what is wrong with it says which one it is."""
+    try:
+        if not isinstance(value, dict):
+            raise Fault(400, "wrong-value", "it must be a JSON object")
+        return order_of(value)
+    except Fault as fault:
+        raise of_entry(fault, number) from None
 
 
 def playbook_of(starting: Starting, which: Which) -> Kept:

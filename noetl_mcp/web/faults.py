@@ -36,6 +36,23 @@ def wrong_playbook(problem: "Broken") -> Fault:
     return Fault(422, "wrong-playbook", str(problem), more={"diagnostics": report})
 
 
+def of_entry(fault: Fault, number: int) -> Fault:
+    """Return a fault that says in which entry of `executions` it is."""
+    where = f"executions[{number}]: "
+    more = {**fault.more, "entry": number}
+    if "diagnostics" in more:
+        more["diagnostics"] = [
+            {
+                **one,
+                "path": ["executions", number, *one.get("path", ())],
+                "message": f"{where}{one['message']}",
+            }
+            for one in more["diagnostics"]
+        ]
+    said = f"{where}{fault.message}"
+    return Fault(fault.status, fault.code, said, allowed=fault.allowed, more=more)
+
+
 def too_large() -> Fault:
     """Return the fault of what takes more memory than it may."""
     return Fault(422, "too-large", "it takes more memory than it may; give less, or ask for less")
@@ -60,4 +77,4 @@ def refused(fault: Fault) -> Response:
     return told({"error": {**error, **fault.more}}, fault.status, **headers)
 
 
-__all__ = ["Fault", "refused", "told", "too_large", "wrong_playbook"]
+__all__ = ["Fault", "of_entry", "refused", "told", "too_large", "wrong_playbook"]

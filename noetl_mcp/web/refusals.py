@@ -10,8 +10,8 @@ from noetl_mcp.compiler.compile import Broken
 from noetl_mcp.database import DataError, Error, NotReachable
 from noetl_mcp.errors import NotReadable
 from noetl_mcp.queue.encode import NotJson
-from noetl_mcp.starting import NoSuchPlaybook
-from noetl_mcp.web.faults import Fault, wrong_playbook
+from noetl_mcp.starting import NoSuchPlaybook, WrongOrder
+from noetl_mcp.web.faults import Fault, of_entry, wrong_playbook
 
 KNOWN = (
     NotAllowed,
@@ -24,6 +24,7 @@ KNOWN = (
     NotReadable,
     NotJson,
     NoSuchPlaybook,
+    WrongOrder,
     starts.WrongPayload,
     payload.WrongPayload,
 )
@@ -32,6 +33,8 @@ KNOWN = (
 def fault_of(problem: Exception) -> Fault:
     """Return the fault behind what the road refused."""
     match problem:
+        case WrongOrder():
+            return of_entry(fault_of(problem.problem), problem.number)
         case Unknown() | NoSuchPlaybook():
             return Fault(404, "not-found", str(problem))
         case NotAllowed():

@@ -18,6 +18,7 @@ from noetl_mcp.compiler.payload import (
     read_payload,
     set_value,
     templated,
+    with_sets,
     with_values,
 )
 from noetl_mcp.playbook.load import load
@@ -457,6 +458,31 @@ def test_json_of_another_type_than_a_plain_default_is_taken() -> None:
 def test_a_setting_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(WrongPayload):
         set_value(text, TYPED)
+
+
+def test_what_cannot_be_set_is_told_with_all_else_that_is_wrong() -> None:
+    declared = inputs(
+        n={"type": "integer", "required": True, "maximum": 10},
+        mode={"type": "string", "enum": ["a", "b"]},
+        tags={"type": "array"},
+    )
+    plain = {"name": "free", "type": "number", "default": 5}
+
+    with pytest.raises(WrongPayload) as wrong:
+        with_sets({}, ["n=11", "mode=c", "tags=x", "foo=1", "free=wide"], [*declared, plain])
+
+    names = {problem.path[0] for problem in wrong.value.problems}
+    assert names == {"n", "mode", "tags", "foo", "free"}
+    assert len(wrong.value.problems) == 5
+
+
+def test_what_was_set_wrongly_is_not_told_as_missing() -> None:
+    declared = inputs(n={"type": "integer", "required": True})
+
+    with pytest.raises(WrongPayload) as wrong:
+        with_sets({}, ["n:=[1", "x.y"], declared)
+
+    assert [problem.code for problem in wrong.value.problems] == ["not-json", "not-a-setting"]
 
 
 def test_setting_inside_keeps_the_rest_of_the_default() -> None:

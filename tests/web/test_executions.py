@@ -3,6 +3,7 @@ from typing import Any
 import httpx
 import pytest
 
+from noetl_mcp.broker.starts import CHILD_KEY
 from noetl_mcp.database import connect
 from tests.web.site import ASKING, CALLING, FAILING, HEAD, HELLO, Site
 from tests.worker.ears import listening
@@ -53,6 +54,41 @@ def test_many_are_started_at_once_or_none(site: Site) -> None:
     assert again["execution_ids"] == made["execution_ids"]
     assert refused["error"]["code"] == "wrong-payload"
     assert len(site.get("/api/executions", params={"limit": 1000})) == 200
+
+
+@pytest.mark.parametrize(
+    ("entry", "status", "code"),
+    [
+        (7, 400, "wrong-value"),
+        ({"nothing": 1}, 400, "unknown-field"),
+        ({"priority": "high"}, 400, "wrong-value"),
+        ({"on_end": "ftp://x"}, 400, "wrong-value"),
+        ({"labels": {"noetl.gates": ""}}, 409, "not-allowed"),
+        ({"key": "other"}, 409, "not-allowed"),
+        ({"key": "$child"}, 409, "not-allowed"),
+        ({"set": ["n"]}, 422, "wrong-payload"),
+        ({"payload": {"m": 1}}, 422, "wrong-payload"),
+    ],
+)
+def test_what_is_wrong_with_one_of_many_says_which_one(
+    site: Site, entry: Any, status: int, code: str
+) -> None:
+    site.post("/api/catalog", {"content": HELLO}, 201)
+    other = HELLO.replace("tests/t", "tests/other")
+    site.post("/api/executions", {"content": other, "key": "other"}, 201)
+    if isinstance(entry, dict) and entry.get("key") == "$child":
+        entry = {"key": f"{CHILD_KEY}1"}
+
+    error = site.post(
+        "/api/executions/batch", {"path": "tests/t", "executions": [{}, {}, entry]}, status
+    )["error"]
+
+    assert (error["code"], error["entry"]) == (code, 2)
+    assert error["message"].startswith("executions[2]: ")
+    for one in error.get("diagnostics", ()):
+        assert one["path"][:2] == ["executions", 2]
+        assert one["message"].startswith("executions[2]: ")
+    assert len(site.get("/api/executions")) == 1
 
 
 def test_a_payload_that_does_not_fit_starts_nothing_and_keeps_nothing(site: Site) -> None:
