@@ -11,6 +11,7 @@ from noetl_mcp.broker.desk import By, Desk
 from noetl_mcp.broker.places import place
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.refusals import NotAllowed
+from noetl_mcp.broker.show import demand_item
 from noetl_mcp.broker.verdict import verdict
 from noetl_mcp.database import statements
 from noetl_mcp.queue.encode import NotJson, decode, encode
@@ -108,6 +109,8 @@ def _resolve(case: _Case, how: How, value: Any, force: bool, lease: int | None) 
 def _doubt(case: _Case, lease: int | None) -> _Doubt:
     rows = case.desk.ask(SQL, "doubt", **case.key)
     doubt = _Doubt(*rows[0]) if rows else None
+    if doubt is None:
+        demand_item(case.desk, case.execution_id, case.node, case.item, case.step)
     if doubt is None or doubt.state != State.IN_DOUBT:
         word = State(doubt.state).name.lower().replace("_", " ") if doubt else "waiting"
         raise NotAllowed(f"'{case.step}' is not in doubt; it is {word}")

@@ -11,11 +11,12 @@ from noetl_mcp.broker.desk import Desk, word_of
 from noetl_mcp.broker.forsaken import forsaken
 from noetl_mcp.broker.places import inside, place, shown_name, written
 from noetl_mcp.broker.program import Node, Program
+from noetl_mcp.broker.progress import SETTLED
 from noetl_mcp.broker.refusals import Unknown
 from noetl_mcp.broker.run import item_name
 from noetl_mcp.database import Connection, TupleRow, statements
 from noetl_mcp.queue.encode import decode
-from noetl_mcp.queue.lease import Halt, State, Status
+from noetl_mcp.queue.lease import WIDTH, Halt, State, Status
 
 SQL = statements(__file__, "show.sql")
 MOST_SHOWN = 4_000_000
@@ -166,6 +167,25 @@ def show_step(desk: Desk, execution_id: int, step: str, *, items: bool = False) 
     return told
 
 
+def demand_item(desk: Desk, execution_id: int, node: Node, item: int, step: str) -> None:
+    """Refuse an item that there cannot be; of one whose iterator has not begun nobody knows."""
+    if node.within is None:
+        return
+    program = desk.program(desk.context(execution_id).plan)
+    iterator, around = program.nodes[node.within], item // WIDTH
+    demand_item(desk, execution_id, iterator, around, step)
+    key = {"id": execution_id, "idx": iterator.idx, "item": around}
+    fans, rows = desk.ask(SQL, "fan", **key), desk.ask(SQL, "step", **key)
+    total = fans[0][0] if fans else 0
+    is_over = bool(rows) and State(rows[0][2]) in SETTLED
+    is_beyond = 0 < total <= item % WIDTH - 1
+    if not (is_beyond or is_over):
+        return
+    if not desk.ask(SQL, "item", id=execution_id, idxs=list(iterator.body), item=item):
+        more = f"; '{iterator.name}' has {total} items" if is_beyond else ""
+        raise Unknown(f"there is no '{step}' in execution {execution_id}{more}")
+
+
 def _undecided(execution_id: int, node: Node) -> dict[str, Any]:
     return {
         "name": node.name,
@@ -266,6 +286,7 @@ __all__ = [
     "MOST_SHOWN",
     "about",
     "at_clock",
+    "demand_item",
     "fault",
     "halted",
     "moment",

@@ -59,6 +59,11 @@ select s.idx, s.item, s.state, s.attempt, s.ready_at, s.leased_at, s.ended_at, s
  order by s.item, s.idx
  limit %(most)s;
 
+-- name: item
+-- Whether anything is done, or was, for an item.
+select from noetl.step s
+ where s.execution_id = %(id)s and s.idx = any(%(idxs)s) and s.item = %(item)s limit 1;
+
 -- name: fan
 select total, next, live, failed, tolerate from noetl.fan
  where execution_id = %(id)s and idx = %(idx)s and item = %(item)s;

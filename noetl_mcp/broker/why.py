@@ -16,7 +16,7 @@ from noetl_mcp.broker.forsaken import heard_within
 from noetl_mcp.broker.places import place, written
 from noetl_mcp.broker.program import Node, Program
 from noetl_mcp.broker.recount import Stand, stand_of, undecided
-from noetl_mcp.broker.show import at_clock, moment
+from noetl_mcp.broker.show import at_clock, demand_item, moment
 from noetl_mcp.broker.typed import typed
 from noetl_mcp.database import statements
 from noetl_mcp.queue.encode import decode
@@ -101,7 +101,9 @@ def why(
     look = _Look(desk, execution_id, program, halt, _workers(desk), tokens)
     rows = [_Step(*row) for row in desk.ask(SQL, "steps", id=execution_id, most=MOST)]
     if step is not None:
-        return _of_step(look, *place(program, step), {(r.idx, r.item): r for r in rows})
+        node, item = place(program, step)
+        demand_item(desk, execution_id, node, item, step)
+        return _of_step(look, node, item, {(r.idx, r.item): r for r in rows})
     found = [] if look.halt is None else [_halted(look)]
     found += [_waits(look, row) for row in rows if row.state != State.WAITING]
     if not any(row.state != State.WAITING for row in rows):

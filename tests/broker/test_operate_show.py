@@ -9,7 +9,8 @@ import pytest
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.listing import Filter, executions, wanted_now
 from noetl_mcp.broker.operate import cancel, in_the_way, pause
-from noetl_mcp.broker.refusals import Unknown
+from noetl_mcp.broker.refusals import NotAllowed, Unknown
+from noetl_mcp.broker.resolve import resolve
 from noetl_mcp.broker.show import MOST_SHOWN, show, show_step, shown
 from noetl_mcp.broker.why import why
 from noetl_mcp.queue.encode import encode
@@ -340,6 +341,44 @@ def test_why_tells_of_a_pause_and_of_an_end(shop: Shop, desk: Desk) -> None:
     (over,) = why(desk, number)
     assert over.says == f"execution {number} is cancelled; it waits for nothing"
     assert why(desk, number, "ask")[0].says == "'ask' is cancelled; it waits for nothing"
+
+
+PUTS = """
+workflow:
+  - {step: start, next: [each]}
+  - step: each
+    type: iterator
+    collection: [0, 1, 2]
+    element: x
+    mode: sequential
+    task:
+      - {name: get, type: echo, data: {x: 1}}
+      - {name: put, type: change, confirm: true, data: {lose: LOSE}}
+"""
+
+
+def test_an_item_that_cannot_be_is_refused(shop: Shop, desk: Desk) -> None:
+    number = shop.start(PUTS.replace("LOSE", "true"))
+    assert why(desk, number, "each.put[7]")  # nobody knows so far how many there are
+    work(shop, lambda: "in_doubt" in shop.done(number).steps.values())
+
+    with pytest.raises(Unknown, match=r"there is no 'each\.put\[3\]' .*; 'each' has 3 items"):
+        why(desk, number, "each.put[3]")
+    with pytest.raises(Unknown, match=r"there is no 'each\.put\[3\]'"):
+        resolve(desk, number, "each.put[3]", "abort", by=ANN)
+
+    assert why(desk, number, "each.put[2]")
+    with pytest.raises(NotAllowed, match="is not in doubt; it is waiting"):
+        resolve(desk, number, "each.put[2]", "accept", value=1, by=ANN)
+
+
+def test_an_item_that_never_was_is_refused_after_the_end(shop: Shop, desk: Desk) -> None:
+    number = shop.start(PUTS.replace("LOSE", "false"))
+    assert work_off(shop, number) == "completed"
+
+    assert why(desk, number, "each.put[2]")[0].says.endswith("is done; it waits for nothing")
+    with pytest.raises(Unknown, match=r"there is no 'each\.put\[3\]'"):
+        why(desk, number, "each.put[3]")
 
 
 def forsake(shop: Shop, number: int) -> int:
