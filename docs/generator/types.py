@@ -23,6 +23,10 @@ _SIMPLE = {
 }
 
 
+_ASKED_FOR = {("Playbook", "kind")}
+"""Keys that the loader asks for although their model could do without."""
+
+
 class Key:
     """One key of a model as it is written: its spellings, type, default and description."""
 
@@ -32,7 +36,7 @@ class Key:
         first = getattr(alias, "choices", None)
         self.name = str(first[0]) if first else str(alias or field.alias or name)
         self.others = [one for one, key in known.items() if key == self.name and one != self.name]
-        self.required = field.is_required()
+        self.required = field.is_required() or (model.__name__, name) in _ASKED_FOR
         self.default = None if self.required else field.get_default(call_default_factory=True)
         self.description = str(field.description or "")
         self.type = words(_property(schema, self.name), schema)
