@@ -17,6 +17,8 @@ HEARD = timedelta(seconds=3)
 """A worker that was heard so lately is up, however short the lease is."""
 RETRY, RESOLVED = 14, 22
 """Kinds of events."""
+_LATE = ("answered", "not sent")
+"""How a doubt is settled by the lost worker itself."""
 LATE_READS = 2
 """Events can become visible a little out of order: the last looks' ones are read again."""
 
@@ -52,7 +54,7 @@ class Looking:
         self._connection: Connection[TupleRow] | None = None
         self._names: Names | None = None
         self._begun: Begun | None = None
-        self._accepted: dict[tuple[int, int], int] = {}
+        self._known_late: dict[tuple[int, int], int] = {}
         self._known: set[int] = set()
         self._marks = [0] * (LATE_READS + 1)
 
@@ -89,10 +91,10 @@ class Looking:
         )
 
     def _steps(self, progress: Progress) -> list[Step]:
-        """Return the steps; whoever took up what a person had accepted made no attempt."""
+        """Return the steps; who took up what a lost worker still knew made no further attempt."""
         found = []
         for step in progress.steps():
-            less = self._accepted.get((step.idx, step.item), 0)
+            less = self._known_late.get((step.idx, step.item), 0)
             found.append(step._replace(attempt=max(1, step.attempt - less)) if less else step)
         return found
 
@@ -104,9 +106,9 @@ class Looking:
         found = progress.told(self._marks[0])
         new = [one for one in found if one.id not in self._known]
         for one in new:
-            if one.kind == RESOLVED and one.data.get("how") != "retry" and one.idx is not None:
+            if one.kind == RESOLVED and one.data.get("how") in _LATE and one.idx is not None:
                 key = (one.idx, one.item or 0)
-                self._accepted[key] = self._accepted.get(key, 0) + 1
+                self._known_late[key] = self._known_late.get(key, 0) + 1
         self._known = {one.id for one in found}
         newest = max((one.id for one in found), default=self._marks[-1])
         self._marks = [*self._marks[1:], newest]

@@ -29,14 +29,16 @@ select s.idx, s.item, s.state, s.attempt, s.ready_at,
 -- name: began
 -- When each step that is over began after it was ready, also where its first worker was lost. All
 -- events are looked through, so it is asked once, at the end; `show` asks the same.
-select e.idx, min(e.leased_at)
+select e.idx,
+       case when (array_agg(k.name order by e.id))[1] = 'step_resumed' then s.ready_at
+            else min(e.leased_at) end
   from noetl.event e
+  join noetl.event_kind k on k.kind = e.kind
   join noetl.step s
     on s.execution_id = e.execution_id and s.idx = e.idx and s.item = e.item
  where e.execution_id = %(id)s and e.item = 0 and e.leased_at >= s.ready_at
-   and e.kind in (select k.kind from noetl.event_kind k
-                   where k.name in ('step_started', 'step_resumed'))
- group by e.idx;
+   and k.name in ('step_started', 'step_resumed')
+ group by e.idx, s.ready_at;
 
 -- name: fans
 -- How far iterators are.

@@ -15,17 +15,20 @@ select s.idx, s.item, s.state, s.attempt, s.ready_at, s.leased_at, s.ended_at, s
  limit %(most)s;
 
 -- name: began
--- By whom a step was done last, and when it began after it was ready.
+-- By whom a step was done last, and when it began after it was ready. What a further round found
+-- parked, such as an iterator with items to be done again, began with the round.
 select e.idx, e.item,
        (array_agg(e.worker order by e.id desc) filter (where e.worker is not null))[1],
-       min(e.leased_at) filter (where e.leased_at >= s.ready_at)
+       case when (array_agg(k.name order by e.id)
+                  filter (where e.leased_at >= s.ready_at))[1] = 'step_resumed' then s.ready_at
+            else min(e.leased_at) filter (where e.leased_at >= s.ready_at) end
   from noetl.event e
+  join noetl.event_kind k on k.kind = e.kind
   join noetl.step s
     on s.execution_id = e.execution_id and s.idx = e.idx and s.item = e.item
  where e.execution_id = %(id)s and (%(items)s or e.item = 0)
-   and e.kind in (select k.kind from noetl.event_kind k
-                   where k.name in ('step_started', 'step_resumed'))
- group by e.idx, e.item;
+   and k.name in ('step_started', 'step_resumed')
+ group by e.idx, e.item, s.ready_at;
 
 -- name: attention
 -- What somebody is to decide: doubts, and approvals and answers that nobody gave so far.

@@ -1,12 +1,17 @@
 """A retry goes on from what failed, in the same execution: what is done stays done."""
 
+import asyncio
+from datetime import datetime
+
 import pytest
 
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.operate import cancel
+from noetl_mcp.broker.progress import Progress
 from noetl_mcp.broker.refusals import NotAllowed, Unknown
 from noetl_mcp.broker.resolve import resolve
 from noetl_mcp.broker.retry import retry
+from noetl_mcp.broker.show import show
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.tasks.calls import Call, Failed, UnknownOutcome
 from tests.broker.desks import ANN, events, work, work_off
@@ -316,6 +321,33 @@ def test_an_iterator_that_was_stopped_by_another_step_goes_on(shop: Shop, desk: 
     assert work_off(shop, number) == "completed"
     assert shop.done(number).result == 6
     assert not before & set(done_by(shop))
+
+
+def test_a_retried_iterator_took_as_long_as_its_items(shop: Shop, desk: Desk) -> None:
+    number = shop.start(
+        "workflow:\n  - {step: start, next: [each]}\n"
+        "  - {step: each, type: iterator, collection: [0, 1], element: x, mode: sequential,"
+        ' task: {type: echo, data: {x: "{{ x }}"}}}\n'
+    )
+    fail(shop, "each[0]")
+    assert work_off(shop, number) == "failed"
+    fail(shop)
+    at_once = shop.echo.answer
+
+    async def slowly(call: Call) -> Json:
+        await asyncio.sleep(0.3)
+        return await at_once(call)
+
+    shop.echo.answer = slowly
+    retry(desk, number, by=ANN)
+    assert work_off(shop, number) == "completed"
+
+    (each,) = (step for step in show(desk, number)["steps"] if step["name"] == "each")
+    began = Progress(shop.records.connection, number).began()
+    told = datetime.fromisoformat(each["started"])
+    took = (datetime.fromisoformat(each["ended"]) - told).total_seconds()
+    assert took > 0.6
+    assert told in began.values()
 
 
 def test_items_are_known_again_although_the_failed_step_forgot_them(shop: Shop, desk: Desk) -> None:
