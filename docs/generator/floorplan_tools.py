@@ -2,12 +2,18 @@
 
 from generator.markdown import code, page, table
 from generator.types import keys_of
+from noetl_mcp.bim.floorplan.checks.registry import MOST
+from noetl_mcp.bim.floorplan.drawing.counts import MOST_FLOORS, MOST_ROOMS, MOST_STAIRS, MOST_STEPS
+from noetl_mcp.bim.floorplan.drawing.effort import MOST_EFFORT
+from noetl_mcp.bim.floorplan.drawing.floor_layers import MOST_OVERLAPS
+from noetl_mcp.bim.floorplan.drawing.floor_letters import MOST_NAMED, MOST_NUMBERS
 from noetl_mcp.bim.floorplan.edit.convert import MOST_PAIRS
 from noetl_mcp.bim.floorplan.edit.modify import MOST_SIGNS
 from noetl_mcp.bim.floorplan.exporting import MOST_PARTS
-from noetl_mcp.bim.floorplan.rendering import MOST_STAIRS
 from noetl_mcp.bim.floorplan.tool_arguments import LONGEST_TEXT, MOST_OPERATIONS, WIDEST
 from noetl_mcp.bim.floorplan.tools import TOOLS, Tool
+from noetl_mcp.lettering.raster import LONGEST_SIDE, MOST_PIXELS
+from noetl_mcp.mcp.floorplan import AT_ONCE
 
 _HEAD = f"""
 What `noetl-mcp mcp floorplan` offers over standard input and output, and `noetl-mcp serve` at
@@ -30,10 +36,26 @@ The resource `floorplan://schema` is [the language](floorplan-language.md) in Ma
 | operations in a call | {MOST_OPERATIONS:,} |
 | operations in a call, times the length of the plan | {MOST_SIGNS:,} signs |
 | rooms that `convert_to_relative` converts, times all beside them | {MOST_PAIRS:,} |
-| floors, rooms, listed walls, connections, stairs and lifts (12 and more each) of a DXF or IFC | \
-{MOST_PARTS:,} |
+| parts of a DXF or IFC: floors (6 each), rooms, listed walls, connections, stairs and lifts (12 \
+and more each) | {MOST_PARTS:,} |
+| floors on a drawing | {MOST_FLOORS:,} |
+| rooms on a drawing | {MOST_ROOMS:,} |
 | stairs on a drawing | {MOST_STAIRS:,} |
-| width and height of a picture | {WIDEST:,} pixels |
+| steps of stairs on a drawing | {MOST_STEPS:,} |
+| width and height asked of a picture | {WIDEST:,} pixels |
+| height of a picture for which none is asked | {LONGEST_SIDE:,} pixels; then it is narrower |
+| pixels of a picture | {MOST_PIXELS:,}; then it is smaller |
+| estimated time of painting a picture | {MOST_EFFORT // 1_000_000:,} s |
+| findings of one check | {MOST:,}, then it says that there are more |
+| stairs and lifts of a floor that are named on a drawing | {MOST_NAMED:,}; `notes` tells of the \
+others |
+| rooms that are named by numbers and a legend | {MOST_NUMBERS:,}; `notes` tells of the others |
+| overlaps of rooms that are hatched on a floor | {MOST_OVERLAPS:,}; `notes` tells of the others |
+| calls at work at once at one MCP server | {AT_ONCE:,}; the others wait |
+
+Whatever is beyond a bound is refused with a sentence, unless the table says otherwise. Within them
+a call takes some seconds at most. One that has begun is not stopped when its client cancels it or
+leaves; it comes to its end soon.
 """
 _ANSWERS = {
     "render_floorplan": """

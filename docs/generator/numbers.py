@@ -29,7 +29,8 @@ from noetl_mcp.worker.waits import LONGEST
 
 _HEAD = """
 What is beyond a limit is refused and told; nothing is cut unseen. Limits of a single task type,
-such as `max_rows`, stand with its settings in [task types](task-types.md).
+such as `max_rows`, stand with its settings in [task types](task-types.md), those of floor plans
+with [their tools](floorplan-tools.md).
 """
 _RUNNING = """
 Texts are counted in characters, and every result, error and workload is kept as one text of JSON.

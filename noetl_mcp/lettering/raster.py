@@ -14,6 +14,7 @@ from noetl_mcp.lettering.widths import BOLD, REGULAR, can_write
 
 MOST_PIXELS = 24_000_000
 LONGEST_SIDE = 16_000
+_NUMBER = r"[\d.]+(?:e[+-]?\d+)?"
 
 
 def rendered(svg: str, zoom: float = 2.0) -> bytes:
@@ -36,5 +37,5 @@ def fitting(width: float, height: float, zoom: float) -> float:
 
 
 def _size(svg: str) -> tuple[float, float]:
-    found = re.match(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"', svg)
+    found = re.match(rf'<svg [^>]*?width="({_NUMBER})" height="({_NUMBER})"', svg)
     return (float(found[1]), float(found[2])) if found else (1.0, 1.0)

@@ -1,14 +1,16 @@
 """The MCP server of floor plans: five tools and one resource. It keeps nothing and writes nothing.
 
 The tools themselves know no protocol and stand in `bim/floorplan/tools.py`; here they are offered,
-called in threads so that the connection stays awake, and their answers are wrapped.
+called in a few threads so that the connection stays awake, and their answers are wrapped. A call
+that has begun comes to its end, whoever has left: each is bounded to seconds.
 """
 
 import base64
 import json
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.caching import CacheHint
@@ -23,6 +25,8 @@ from noetl_mcp.bim.floorplan.tools import TOOLS, Tool, tool
 
 NAME = "noetl-mcp-floorplan"
 SCHEMA_URI = "floorplan://schema"
+AT_ONCE = 4
+"""So many calls are at work at once, for each needs memory; the others wait."""
 INSTRUCTIONS = (
     "Floor plans as text. Read floorplan://schema for the language. A good loop: write a plan, "
     "validate_floorplan, render_floorplan and look at the picture, modify_floorplan with small "
@@ -36,6 +40,7 @@ Context = ServerRequestContext[Any]
 
 def server() -> Server[Any]:
     """Return a server that is ready to serve connections."""
+    turns = anyio.CapacityLimiter(AT_ONCE)
     return Server(
         NAME,
         version=__version__,
@@ -49,7 +54,7 @@ def server() -> Server[Any]:
             "resources/read": _ALWAYS_THE_SAME,
         },
         on_list_tools=_list_tools,
-        on_call_tool=_call_tool,
+        on_call_tool=partial(_call_tool, turns),
         on_list_resources=_list_resources,
         on_list_resource_templates=_list_templates,
         on_read_resource=_read_resource,
@@ -79,13 +84,15 @@ def _offered(one: Tool) -> types.Tool:
     )
 
 
-async def _call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+async def _call_tool(
+    turns: anyio.CapacityLimiter, context: Context, params: types.CallToolRequestParams
+) -> types.CallToolResult:
     found = tool(params.name)
     if found is None:
         names = ", ".join(one.name for one in TOOLS)
         return _refused(f"there is no tool '{params.name[:100]}'; there are {names}")
     try:
-        answer = await anyio.to_thread.run_sync(found.call, params.arguments)
+        answer = await anyio.to_thread.run_sync(found.call, params.arguments, limiter=turns)
     except WrongArguments as wrong:
         return _refused(f"{params.name} does not take this: {wrong}")
     return _answered(answer)

@@ -6,13 +6,15 @@ from noetl_mcp.bim.floorplan.answer import Answer
 from noetl_mcp.bim.floorplan.building import Building, PlacedFloor, PlacedStair
 from noetl_mcp.bim.floorplan.considered import considered, failure
 from noetl_mcp.bim.floorplan.drawing.look import CannotDraw
-from noetl_mcp.bim.floorplan.stair_sizes import steps
+from noetl_mcp.bim.floorplan.stair_sizes import drawn_steps
 from noetl_mcp.bim.floorplan.to_json import converted
 from noetl_mcp.bim.floorplan.tool_arguments import ExportArguments
 
 MOST_PARTS = 12_000
 _FOR_A_STAIR = 12
-"""A stair has many steps."""
+"""A stair has many steps, and a lift doors; both have a name that looks for its place."""
+_FOR_A_FLOOR = 6
+"""A floor has a slab, dimensions and a name."""
 
 
 def exported(asked: ExportArguments) -> Answer:
@@ -37,7 +39,7 @@ def too_large(building: Building, form: str, floors: Sequence[PlacedFloor] = ())
     """Say why a plan, or some floors of it, are too large for a format; None where they are not."""
     drawn = floors or building.floors
     parts = sum(1 + len(room.room.walls) for floor in drawn for room in floor.every_room())
-    parts += len(drawn) + sum(len(floor.connections) for floor in drawn)
+    parts += _FOR_A_FLOOR * len(drawn) + sum(len(floor.connections) for floor in drawn)
     parts += sum(_FOR_A_STAIR * len(floor.lifts) for floor in drawn)
     parts += sum(_parts_of(stair) for floor in drawn for stair in floor.stairs)
     if parts <= MOST_PARTS:
@@ -49,7 +51,7 @@ def too_large(building: Building, form: str, floors: Sequence[PlacedFloor] = ())
 
 
 def _parts_of(stair: PlacedStair) -> int:
-    return _FOR_A_STAIR + min(400, steps(stair)) // 4 + len(stair.stair.shape.segments)
+    return _FOR_A_STAIR + drawn_steps(stair) // 4 + len(stair.stair.shape.segments)
 
 
 def _text(building: Building, asked: ExportArguments) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 from noetl_mcp.bim.floorplan.answer import Answer
 from noetl_mcp.bim.floorplan.building import Building, PlacedFloor
 from noetl_mcp.bim.floorplan.considered import Considered, considered
+from noetl_mcp.bim.floorplan.drawing.counts import refuse_many
 from noetl_mcp.bim.floorplan.drawing.look import CannotDraw, Look
 from noetl_mcp.bim.floorplan.drawing.plan_drawing import drawn
 from noetl_mcp.bim.floorplan.measures import area, measured, square
@@ -12,8 +13,6 @@ from noetl_mcp.bim.floorplan.png import png_of
 from noetl_mcp.bim.floorplan.rooms import listed, plain
 from noetl_mcp.bim.floorplan.svg import svg_of
 from noetl_mcp.bim.floorplan.tool_arguments import RenderArguments
-
-MOST_STAIRS = 1_000
 
 
 def rendered(asked: RenderArguments) -> Answer:
@@ -38,9 +37,7 @@ def _drawn(found: Considered, asked: RenderArguments) -> Answer:
     chosen = building.floors
     if look.floor is not None:
         chosen = building.floors[look.floor : look.floor + 1]
-    stairs = sum(len(floor.stairs) for floor in chosen)
-    if stairs > MOST_STAIRS:
-        raise CannotDraw(f"There are {stairs:,} stairs to draw, and {MOST_STAIRS:,} are the most.")
+    refuse_many(chosen)
     if asked.format == "dxf":
         from noetl_mcp.bim.floorplan.dxf import dxf_of
         from noetl_mcp.bim.floorplan.exporting import too_large

@@ -2,11 +2,13 @@
 
 import math
 
+from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import Box, PlacedStair
 from noetl_mcp.bim.floorplan.habits import scaled
 from noetl_mcp.bim.floorplan.units import Scale
 
 _MOST_STEPS = 10_000
+_MOST_IN_FLIGHT = 400
 
 
 def steps(stair: PlacedStair) -> int:
@@ -14,6 +16,17 @@ def steps(stair: PlacedStair) -> int:
     if stair.riser <= 0 or not math.isfinite(stair.rise / stair.riser):
         return 1
     return min(_MOST_STEPS, max(1, math.ceil(stair.rise / stair.riser - 1e-6)))
+
+
+def drawn_steps(stair: PlacedStair) -> int:
+    """Return about how many steps are drawn of a stair, those that its flights name with it."""
+    shape = stair.stair.shape
+    named = sum(
+        min(_MOST_IN_FLIGHT, one.steps) if isinstance(one, tree.Flight) else one.winders or 1
+        for one in shape.segments
+    )
+    named += sum(min(_MOST_IN_FLIGHT, run) for run in shape.runs)
+    return math.ceil(max(named, min(_MOST_IN_FLIGHT, steps(stair))))
 
 
 def stair_box(stair: PlacedStair, scale: Scale) -> Box:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from noetl_mcp.bim.floorplan.answer import Answer
+from noetl_mcp.bim.floorplan.drawing.counts import MOST_FLOORS, MOST_ROOMS
 from noetl_mcp.bim.floorplan.edit.modify import MOST_SIGNS, modify
 from noetl_mcp.bim.floorplan.tools import tool
 from noetl_mcp.bim.floorplan.validate import validate
@@ -108,6 +110,105 @@ def test_a_plan_that_is_too_large_for_a_format_is_refused(form: str) -> None:
 
     assert answer.text is None
     assert "too large" in answer.facts["errors"][0]["message"]
+
+
+def said(answer: Answer) -> str:
+    return str(answer.facts["errors"][0]["message"])
+
+
+def drawn(text: str, **asked: Any) -> Answer:
+    render = tool("render_floorplan")
+    assert render is not None
+    return render.call({"dsl": text, **asked})
+
+
+def test_more_floors_than_a_drawing_may_have_are_refused_before_they_are_laid_out() -> None:
+    floors = "\n".join(f"floor f{one} {{ {grid(1)[0]} }}" for one in range(3_000))
+    text = f"floorplan\n{floors}"
+
+    for form in ("png", "svg"):
+        answer = drawn(text, renderAllFloors=True, multiFloorLayout="stacked", format=form)
+        assert said(answer) == (
+            f"There are 3,000 floors to draw, and {MOST_FLOORS} are the most: draw one by its "
+            "floorIndex."
+        )
+    assert drawn(text, floorIndex=2_999).facts["success"]
+
+
+def test_as_many_floors_as_a_drawing_may_have_are_drawn() -> None:
+    floors = "\n".join(f"floor f{one} {{ {grid(1)[0]} }}" for one in range(MOST_FLOORS))
+
+    answer = drawn(f"floorplan\n{floors}", renderAllFloors=True, multiFloorLayout="stacked")
+
+    assert answer.facts["success"]
+    assert answer.picture is not None
+
+
+def test_more_rooms_than_a_drawing_may_have_are_refused() -> None:
+    assert f"and {MOST_ROOMS:,} are the most" in said(drawn(plan(grid(MOST_ROOMS + 1))))
+
+
+def test_rooms_upon_each_other_are_refused_as_pixels_and_drawn_as_lines() -> None:
+    text = plan([f"room r{one} at (0, 0) size (9 x 9) {WALLS}" for one in range(3_000)])
+
+    assert "too dense for a picture of 4,886 by" in said(drawn(text, width=8_000))
+    assert drawn(text, width=8_000, format="svg").facts["success"]
+    assert drawn(text, width=200).facts["success"]
+
+
+def test_lifts_upon_each_other_are_refused_as_pixels() -> None:
+    lifts = [f"lift l{one} at (0,0) size (9 x 9) doors (top, left)" for one in range(6_000)]
+
+    assert "too dense" in said(drawn(plan(lifts)))
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "dxf"])
+def test_stairs_with_very_many_steps_are_refused(form: str) -> None:
+    flights = ", ".join(["flight 400"] * 10)
+    stairs = [f"stair s{n} at (1,1) shape custom from top [{flights}] rise 9" for n in range(26)]
+
+    answer = drawn(plan(stairs), format=form)
+
+    assert any(words in said(answer) for words in ("104,000 steps of stairs", "too large for DXF"))
+
+
+@pytest.mark.parametrize("form", ["dxf", "ifc"])
+def test_the_steps_of_custom_stairs_count_for_exports(form: str) -> None:
+    export = tool("export_floorplan")
+    assert export is not None
+    flights = ", ".join(["flight 400"] * 10)
+    stairs = [f"stair s{n} at (1,1) shape custom from top [{flights}] rise 9" for n in range(26)]
+
+    assert "is too large" in said(export.call({"dsl": plan(stairs), "format": form}))
+
+
+def test_things_without_a_name_on_the_drawing_are_told_of() -> None:
+    lifts = [f"lift l{n} at ({n % 20 * 40}, {n // 20 * 40}) size (9 x 9)" for n in range(103)]
+
+    notes = drawn(plan(lifts), format="svg", width=4000).facts["notes"]
+
+    assert notes == [
+        "3 stairs and lifts have no name on the drawing, where 100 of a floor find theirs at most."
+    ]
+
+
+def test_overlaps_that_are_not_hatched_are_told_of() -> None:
+    rooms = [f"room r{n} at ({n * 20}, 0) size (9 x 9) {WALLS}" for n in range(22)]
+    rooms += [f"room s{n} at ({n * 20 + 1}, 1) size (9 x 9) {WALLS}" for n in range(22)]
+
+    notes = drawn(plan(rooms), format="svg").facts["notes"]
+
+    assert "Of 22 overlaps of rooms on floor 'f' 20 are hatched." in notes
+
+
+def test_a_conversion_that_compares_very_much_leaves_nothing_for_others() -> None:
+    convert = {"action": "convert_to_relative", "params": {"anchorRoom": "r0"}}
+    label = {"action": "add_label", "target": "r0", "params": {"label": "first"}}
+
+    answer = modify(plan(grid(880)), [convert, label])
+
+    assert [one["result"] for one in answer["changes"]] == ["applied", "error"]
+    assert "send this operation with the text that comes back" in answer["errors"][0]["message"]
 
 
 def test_many_stairs_at_one_place_are_drawn_and_very_many_refused() -> None:

@@ -2,7 +2,10 @@
 
 import pytest
 
-from noetl_mcp.bim.floorplan.checks.registry import FAMILIES
+from noetl_mcp.bim.floorplan.checks.registry import FAMILIES, errors, findings
+from noetl_mcp.bim.floorplan.checks.subject import Subject
+from noetl_mcp.bim.floorplan.reading.read import read
+from noetl_mcp.bim.floorplan.resolve import understood
 from noetl_mcp.bim.floorplan.rules import ERROR, WARNING
 from noetl_mcp.bim.floorplan.validate import validate
 from tests.bim.floorplan.breaking import CASES, Case
@@ -39,6 +42,14 @@ def test_every_finding_has_its_place_and_the_severity_of_its_rule(case: Case) ->
             assert RULES[one["code"]].severity == severity
             assert RULES[one["code"]].type == one["type"]
     assert answer["valid"] == (not answer["errors"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
+def test_the_errors_alone_are_those_of_all_checks(case: Case) -> None:
+    plan = read(case.wrong).plan
+    subject = Subject(plan, understood(plan))
+
+    assert list(errors(subject)) == [one for one in findings(subject) if one.severity == ERROR]
 
 
 def test_every_rule_has_a_case() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.building import Box, Building, PlacedFloor, PlacedRoom, PlacedStair
 from noetl_mcp.bim.floorplan.checks.grounds import (
     Ground,
@@ -27,7 +26,7 @@ from noetl_mcp.bim.floorplan.drawing.walls import wall_network
 from noetl_mcp.bim.floorplan.findings import Finding
 from noetl_mcp.bim.floorplan.grid import Grid
 from noetl_mcp.bim.floorplan.rules import hint
-from noetl_mcp.bim.floorplan.stair_sizes import steps
+from noetl_mcp.bim.floorplan.stair_sizes import drawn_steps
 from noetl_mcp.bim.floorplan.units import factor, scale_to
 
 MOST_ROOMS = 2_000
@@ -172,16 +171,9 @@ def _things(
         yield _Thing("lift", lift.lift.name.text, ((corners(lift.box), 0.0),), lift.box)
     scale = scale_to(building.habits.unit, raw=building.raw)
     for stair in floor.stairs:
-        if has_ground(stair) and _count(stair) <= _MOST_STEPS:
+        if has_ground(stair) and drawn_steps(stair) <= _MOST_STEPS:
             lines = laid_stair(stair, rooms, scale, half)
             yield _Thing("stair", stair.stair.name.text, tuple(_steps(stair, lines)), lines.box)
-
-
-def _count(stair: PlacedStair) -> float:
-    segments = stair.stair.shape.segments
-    return steps(stair) + sum(
-        one.steps if isinstance(one, tree.Flight) else one.winders or 1 for one in segments
-    )
 
 
 def _steps(stair: PlacedStair, lines: StairLines) -> Iterator[tuple[Ground, float]]:

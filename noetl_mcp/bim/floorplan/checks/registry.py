@@ -1,6 +1,6 @@
 """All checks in the order in which they speak, and all rules that they can find broken."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from noetl_mcp.bim.floorplan import places
@@ -19,7 +19,7 @@ from noetl_mcp.bim.floorplan.checks import (
 )
 from noetl_mcp.bim.floorplan.checks.subject import Subject
 from noetl_mcp.bim.floorplan.findings import Finding
-from noetl_mcp.bim.floorplan.rules import Rule, hint
+from noetl_mcp.bim.floorplan.rules import ERROR, Rule, hint
 
 Check = Callable[[Subject], Iterator[Finding]]
 
@@ -70,6 +70,22 @@ CHECKS: tuple[Check, ...] = (
     passage.passage,
     leaves.leaves,
 )
+MAY_FIND_ERRORS: frozenset[Check] = frozenset(
+    (
+        version.version,
+        connections.overlapping,
+        names.undefined_styles,
+        names.duplicate_styles,
+        verticals.verticals,
+        stairs.alignment,
+        values.style_values,
+        values.config_values,
+        names.duplicate_sizes,
+        names.undefined_sizes,
+        unplaced,
+    )
+)
+"""The checks that find more than warnings."""
 FAMILIES: tuple[tuple[str, tuple[Rule, ...]], ...] = (
     ("The version", version.RULES),
     ("Positions", places.RULES),
@@ -89,7 +105,17 @@ FAMILIES: tuple[tuple[str, tuple[Rule, ...]], ...] = (
 
 def findings(subject: Subject) -> Iterator[Finding]:
     """Yield what all checks find, check by check."""
-    for check in CHECKS:
+    return _found(subject, CHECKS)
+
+
+def errors(subject: Subject) -> Iterator[Finding]:
+    """Yield the errors that all checks find; checks that only warn are not made."""
+    found = _found(subject, (check for check in CHECKS if check in MAY_FIND_ERRORS))
+    return (one for one in found if one.severity == ERROR)
+
+
+def _found(subject: Subject, checks: Iterable[Check]) -> Iterator[Finding]:
+    for check in checks:
         found = check(subject)
         yield from islice(found, MOST)
         more = next(found, None)

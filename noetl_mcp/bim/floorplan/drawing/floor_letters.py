@@ -30,7 +30,10 @@ Pile = dict[tuple[str, float, bool], list[Label]]
 
 @dataclass(slots=True)
 class Writing:
-    """What was written so far, by ink, size and weight; `legend` says what the numbers mean."""
+    """What was written so far, by ink, size and weight; `legend` says what the numbers mean.
+
+    Rooms, and stairs and lifts, for whose names there was no place are counted.
+    """
 
     scale: float
     base: float
@@ -38,6 +41,7 @@ class Writing:
     chips: list[Box] = field(default_factory=list)
     legend: list[tuple[int, str]] = field(default_factory=list)
     unnamed: int = 0
+    unnamed_things: int = 0
 
     def put(self, block: Block, ink: str) -> None:
         """Write a block; its place is in paper's units."""
@@ -69,7 +73,7 @@ class Writing:
         return Box(x * by - _AIR, y * by - _AIR, width * by + 2 * _AIR, height * by + 2 * _AIR)
 
 
-_MOST_NAMED = 100  # each looks for clear ground among all of them
+MOST_NAMED = 100  # each looks for clear ground among all of them
 
 
 def write_floor(
@@ -204,7 +208,8 @@ def _write_stairs(
         for stair, lines in floor.stairs
     ]
     named += [(lift.lift.label, lift.lift.name.text, lift.box, True) for lift in floor.lifts]
-    for label, name, place, into in named[:_MOST_NAMED]:
+    writing.unnamed_things += max(0, len(named) - MOST_NAMED)
+    for label, name, place, into in named[:MOST_NAMED]:
         text = words_of(label.text if label else None, name)[:40]
         box = writing.box(place, writing.scale)
         size = writing.base * _NOTE
@@ -215,7 +220,9 @@ def _write_stairs(
             continue
         home = _home(place, floor.rooms)
         block = _beside(text, size, place, home, floor, things, writing)
-        if block is not None:
+        if block is None:
+            writing.unnamed_things += 1
+        else:
             writing.put(block, on(ground[home.name] if home else palette.paper, palette.faint))
 
 

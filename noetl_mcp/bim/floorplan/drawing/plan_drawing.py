@@ -5,7 +5,7 @@ It refuses with CannotDraw what cannot be shown; a plan without rooms is a pictu
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from noetl_mcp.bim.floorplan.building import Building, PlacedFloor, PlacedRoom
 from noetl_mcp.bim.floorplan.drawing import lengths, surround
@@ -14,13 +14,14 @@ from noetl_mcp.bim.floorplan.drawing.colors import THEMES, Palette
 from noetl_mcp.bim.floorplan.drawing.dimension_layers import dimension_layers, margins_of
 from noetl_mcp.bim.floorplan.drawing.dimensions import Chain, chains
 from noetl_mcp.bim.floorplan.drawing.floor_layers import (
+    MOST_OVERLAPS,
     fills,
     ground_layer,
     opening_layers,
     overlap_layers,
     wall_layers,
 )
-from noetl_mcp.bim.floorplan.drawing.floor_letters import Writing, write_floor
+from noetl_mcp.bim.floorplan.drawing.floor_letters import MOST_NAMED, Writing, write_floor
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes, floor_shapes
 from noetl_mcp.bim.floorplan.drawing.labels import words_of
 from noetl_mcp.bim.floorplan.drawing.limits import without_area
@@ -98,9 +99,6 @@ def _sheets(
             (*surround.heading(title, under, place.width, palette, base), *around),
         )
     )
-    if writing.unnamed:
-        some = "1 room is" if writing.unnamed == 1 else f"{writing.unnamed} rooms are"
-        notes = (*notes, f"{some} too small for a name in a picture of this width.")
     return Drawing(
         place.width,
         height,
@@ -109,8 +107,19 @@ def _sheets(
         _description(shapes),
         tuple(sheets),
         building.habits.font_family,
-        notes,
+        (*notes, *_unnamed(writing)),
     )
+
+
+def _unnamed(writing: Writing) -> Iterator[str]:
+    """Tell of what has no name on the drawing."""
+    if writing.unnamed:
+        some = "1 room is" if writing.unnamed == 1 else f"{writing.unnamed:,} rooms are"
+        yield f"{some} too small for a name in a picture of this width."
+    if writing.unnamed_things:
+        count = writing.unnamed_things
+        some = "1 stair or lift has" if count == 1 else f"{count:,} stairs and lifts have"
+        yield f"{some} no name on the drawing, where {MOST_NAMED} of a floor find theirs at most."
 
 
 def _floor(
@@ -238,6 +247,11 @@ def _notes(shapes: Sequence[FloorShapes]) -> tuple[str, ...]:
     flat = itertools.chain.from_iterable(without_area(one.floor) for one in shapes)
     notes = [f"{thing} is not drawn: it has no area." for thing in flat]
     for one in shapes:
+        if len(one.overlaps) > MOST_OVERLAPS:
+            notes.append(
+                f"Of {len(one.overlaps):,} overlaps of rooms on floor '{one.floor.id}' "
+                f"{MOST_OVERLAPS} are hatched."
+            )
         for left in one.network.unplaced:
             said = left.connection
             notes.append(

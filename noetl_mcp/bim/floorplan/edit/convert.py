@@ -25,6 +25,8 @@ from noetl_mcp.bim.floorplan.edit.sheet import (
 from noetl_mcp.bim.floorplan.grid import Grid
 
 MOST_PAIRS = 1_000_000
+_SIGNS_A_PAIR = 8
+"""Comparing two rooms takes as long as reading and checking so many signs."""
 _OVERLAPS = 0.01
 _MOST_TOLD = 12
 
@@ -62,7 +64,10 @@ def to_relative(sheet: Sheet, asked: room_operations.ConvertToRelative) -> Outco
         message += f"; relative already: {_listed(relative.values())}"
     if kept:
         message += f"; no clause is exact for {', '.join(kept)}, so positions stay there"
-    return Outcome(asked.target or anchor.name, tuple(edits), message, keeps_places=True)
+    effort = len(targets) * len(beside_anchor) * _SIGNS_A_PAIR
+    return Outcome(
+        asked.target or anchor.name, tuple(edits), message, keeps_places=True, effort=effort
+    )
 
 
 def _relative(

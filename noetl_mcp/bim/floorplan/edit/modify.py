@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from noetl_mcp.bim.floorplan.checks.registry import errors
+from noetl_mcp.bim.floorplan.checks.subject import Subject
 from noetl_mcp.bim.floorplan.edit import connections, convert, floors, rooms, settings
 from noetl_mcp.bim.floorplan.edit.asked import Asking, asked_of
 from noetl_mcp.bim.floorplan.edit.bare import has_bare_numbers
@@ -17,12 +19,15 @@ from noetl_mcp.bim.floorplan.edit.operations import AnyOperation
 from noetl_mcp.bim.floorplan.edit.sheet import Outcome, Refused, Sheet, applied
 from noetl_mcp.bim.floorplan.findings import Finding, Lines
 from noetl_mcp.bim.floorplan.reading.read import Reading, read
-from noetl_mcp.bim.floorplan.rules import ERROR
 from noetl_mcp.bim.floorplan.tool_arguments import LONGEST_TEXT
-from noetl_mcp.bim.floorplan.validate import judged
 
-MOST_SIGNS = 8_000_000
+MOST_SIGNS = 5_000_000
 """How many signs a call may read: after each operation the whole plan is read and checked."""
+_MOST_GROWN = 6_000_000
+_ENOUGH = (
+    "This call has read and compared as much as one may: send this operation with the text that "
+    "comes back"
+)
 
 _DOES: Mapping[type[Any], Any] = (
     rooms.DOES | connections.DOES | settings.DOES | floors.DOES | convert.DOES
@@ -39,7 +44,7 @@ class _State:
     def errors(self) -> list[Finding]:
         """The errors of meaning; asked only of what was not valid to begin with."""
         sheet = self.sheet
-        return [one for one in judged(sheet.plan, sheet.building) if one.severity == ERROR]
+        return list(errors(Subject(sheet.plan, sheet.building)))
 
 
 def modify(
@@ -94,15 +99,16 @@ def _carried_out(
     changes: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     state = _State(Sheet(reading.plan.text, reading.plan))
-    left = 2 * MOST_SIGNS
+    left = _MOST_GROWN
     for index, operation in enumerate(asking.operations):
         change: dict[str, Any] = {"action": operation.action, "target": _target(operation)}
         changes.append(change)
         try:
             left -= len(state.sheet.text)
             if left < 0:
-                raise Refused("The plan has grown too long for this: send it with the new text")
+                raise Refused(_ENOUGH)
             outcome: Outcome = _DOES[type(operation)](state.sheet, operation)
+            left -= outcome.effort
             state = _next(state, outcome)
         except Refused as refused:
             change |= {"result": "error", "message": str(refused)}

@@ -37,7 +37,8 @@ class Outcome(NamedTuple):
     """What an operation does to the text, what it is about, and what there is to say of it.
 
     Where it `keeps_places`, no room may stand elsewhere afterwards. Only where it `sets_unit` may
-    bare numbers mean another unit afterwards.
+    bare numbers mean another unit afterwards. `effort` is the work that it was, in signs that could
+    have been read instead.
     """
 
     target: str
@@ -45,6 +46,7 @@ class Outcome(NamedTuple):
     message: str | None = None
     keeps_places: bool = False
     sets_unit: bool = False
+    effort: int = 0
 
 
 class Sign(NamedTuple):
