@@ -106,7 +106,8 @@ def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
         ):
             solid, high, holes = True, tall, False
             if side in said:
-                kind, high = said[side].kind, said[side].height or tall
+                wall = said[side]
+                kind, high = wall.kind, wall.height or tall
                 solid, holes = kind != "open", kind not in _PLAIN or len(said) < len(walls)
             edge = made(Edge, (room, name, side, before, start, end, solid, high, elevation, color))
             try:

@@ -57,8 +57,12 @@ def refuse_absurd(floor: PlacedFloor, around: Box, unit: str) -> None:
             f"Floor '{floor.id}' cannot be drawn: it reaches {shown(round(whole))} {unit} from the "
             f"origin{far}, and at most {shown(FARTHEST)} {unit} can be shown."
         )
-    largest = max([max(wide, high) for _, _, wide, high in map(_BOX, floor.rooms)], default=0.0)
-    if 0 < _MOST_TIMES * largest < max(around.width, around.height):
+    sizes = [max(wide, high) for _, _, wide, high in map(_BOX, floor.rooms[:1])]
+    longest = max(around.width, around.height)
+    if not sizes or _MOST_TIMES * sizes[0] >= longest:
+        return
+    largest = max(max(wide, high) for _, _, wide, high in map(_BOX, floor.rooms))
+    if 0 < _MOST_TIMES * largest < longest:
         far = _farthest([(room.name, room.box) for room in floor.rooms])
         raise CannotDraw(
             f"Floor '{floor.id}' cannot be drawn: its rooms are so small, or so far apart{far}, "
