@@ -13,12 +13,13 @@ from noetl_mcp.broker.places import place, written
 from noetl_mcp.broker.program import Node
 from noetl_mcp.broker.records import Key
 from noetl_mcp.broker.refusals import NotAllowed, Unknown
+from noetl_mcp.broker.show import demand_item
 from noetl_mcp.broker.tokens import token as token_of
 from noetl_mcp.compiler.fitting import MOST_BYTES, Fitting, unfit
 from noetl_mcp.compiler.plan import TEMPLATE_MARK
 from noetl_mcp.database import statements
 from noetl_mcp.queue.encode import NotJson, decode, encode
-from noetl_mcp.queue.lease import WIDTH, Halt, State, Status
+from noetl_mcp.queue.lease import Halt, State, Status
 
 SQL = statements(__file__, "answers.sql")
 _OPEN = (State.READY, State.LEASED, State.PARKED)
@@ -59,7 +60,7 @@ def answer(
     else:
         step = where[1]
         node, item = _place(desk, where[0], step, "callback")
-        _demand_item(desk, where[0], step, node, item)
+        demand_item(desk, where[0], node, item, step)
         key = (where[0], node.idx, item)
         _demand_token(desk, key, token)
     with desk.audited(by, "answer", f"{key[0]}/{step}"):
@@ -79,19 +80,6 @@ def _place(desk: Desk, execution_id: int, step: str, kind: str) -> tuple[Node, i
         verb = "asks nobody" if kind == "approve" else "waits for no answer from outside"
         raise NotAllowed(f"'{step}' is of type '{node.type}' and {verb}")
     return node, item
-
-
-def _demand_item(desk: Desk, execution_id: int, step: str, node: Node, item: int) -> None:
-    """Refuse an item that its iterator does not have; before it has begun nobody knows."""
-    if node.within is None:
-        return
-    rows = desk.ask(SQL, "items", id=execution_id, idx=node.within, item=item // WIDTH)
-    if rows and item % WIDTH > rows[0][0]:
-        name = written(desk.program(desk.context(execution_id).plan), node.within, item // WIDTH)
-        count = rows[0][0]
-        raise NotAllowed(
-            f"there is no '{step}': '{name}' has {count} item{'' if count == 1 else 's'}"
-        )
 
 
 def _by_token(desk: Desk, token: str) -> tuple[Key, str]:

@@ -7,10 +7,6 @@ select s.state, s.note, g.arrived is not null, g.said_by, g.arrived_at
  where s.execution_id = %(id)s and s.idx = %(idx)s and s.item = %(item)s
    for update of s;
 
--- name: items
-select total from noetl.fan
- where execution_id = %(id)s and idx = %(idx)s and item = %(item)s;
-
 -- name: answer
 select noetl.answer_1(%(id)s, %(idx)s, %(item)s, %(text)s, %(by)s);
 
