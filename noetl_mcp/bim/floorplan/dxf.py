@@ -16,12 +16,14 @@ from noetl_mcp.bim.floorplan.drawing.dimensions import Chain, chains, gaps
 from noetl_mcp.bim.floorplan.drawing.floor_layers import fills
 from noetl_mcp.bim.floorplan.drawing.floor_letters import Writing, write_floor
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes, floor_shapes
+from noetl_mcp.bim.floorplan.drawing.handrails import handrails
 from noetl_mcp.bim.floorplan.drawing.labels import words_of
 from noetl_mcp.bim.floorplan.drawing.look import CannotDraw, Look
-from noetl_mcp.bim.floorplan.drawing.openings import window_lines
+from noetl_mcp.bim.floorplan.drawing.openings import passage_lines, window_lines
 from noetl_mcp.bim.floorplan.drawing.outlines import outlines
 from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Point
-from noetl_mcp.bim.floorplan.drawing.stair_ways import ways
+from noetl_mcp.bim.floorplan.drawing.stair_layers import arrow, lift_doors
+from noetl_mcp.bim.floorplan.drawing.stair_ways import seen, ways
 from noetl_mcp.bim.floorplan.units import factor
 from noetl_mcp.lettering.fitted import printable
 
@@ -45,6 +47,9 @@ _PAPER = 40.0
 _CAPITALS = 0.72
 """CAD measures letters by their capitals."""
 _BETWEEN = 5.0
+_LIFT_DOOR = 0.1
+_DASH = 0.2
+"""How deep doors of lifts are, and how long dashes; in metres, and as a part of the usual ones."""
 
 
 def dxf_of(building: Building, look: Look | None = None) -> str:
@@ -59,7 +64,7 @@ def dxf_of(building: Building, look: Look | None = None) -> str:
         document.layers.add(name, color=colour)
     metre = factor("m", building.habits.unit)
     style = document.dimstyles.duplicate_entry("EZDXF", "PLAN")
-    style.dxf.dimtxt, style.dxf.dimasz = _SMALL * metre, _SMALL * metre / 2
+    style.dxf.dimtxt, style.dxf.dimasz = _SMALL * metre, _SMALL * metre
     style.dxf.dimexo, style.dxf.dimexe = 0.1 * metre, 0.1 * metre
     style.dxf.dimlfac = 1.0
     style.dxf.dimdec, style.dxf.dimzin = _DECIMALS[building.habits.unit], 0
@@ -143,26 +148,40 @@ class _Page:
             if opening.kind == "window":
                 for line in window_lines(wall, opening, 1, fine=True):
                     self._open(line.points, "WINDOWS")
+            if opening.kind == "opening" and wall.solid:
+                for line in passage_lines(wall, opening):
+                    self._open(line.points, "DOORS", broken=True)
         for door in shapes.doors:
             for leaf in door.sign.leaves:
                 self._open(leaf.points, "DOORS")
             for swing in door.sign.swings:
                 self._arc(swing, "DOORS")
+            for panel in door.sign.above:
+                self._open(panel.points, "DOORS", broken=True)
 
     def _stairs(self, shapes: FloorShapes) -> None:
         for stair, lines in shapes.stairs:
             for outline in lines.outlines:
                 self._closed(outline, "STAIRS")
-            for step in (*lines.low, *lines.high):
-                self._open(step, "STAIRS")
+            there = seen(stair, lines)
+            for line in (*there.whole, *there.cuts, *handrails(stair, lines)):
+                self._open(line, "STAIRS")
+            for line in there.above:
+                self._open(line, "STAIRS", broken=True)
             for way in ways(stair, lines):
-                self._open(way.line, "STAIRS")
+                shaft, head, _ = arrow(way.line, lines.width, _PAPER / self._metre)
+                self._open(shaft.points, "STAIRS")
+                self._space.add_solid(
+                    [self._at(point) for point in head.points], dxfattribs={"layer": "STAIRS"}
+                )
 
     def _lift(self, lift: PlacedLift) -> None:
         corners = _corners(lift.box)
         self._closed(corners, "LIFTS")
         self._open((corners[0], corners[2]), "LIFTS")
         self._open((corners[1], corners[3]), "LIFTS")
+        for door in lift_doors(lift, _LIFT_DOOR * self._metre):
+            self._closed(_corners(door), "LIFTS")
 
     def _chain(self, chain: Chain, around: Box) -> None:
         rows = [(chain.marks, 0.8)]
@@ -199,9 +218,12 @@ class _Page:
         drawn = [self._at(point) for point in points]
         self._space.add_lwpolyline(drawn, close=True, dxfattribs={"layer": layer})
 
-    def _open(self, points: Iterable[Point], layer: str) -> None:
+    def _open(self, points: Iterable[Point], layer: str, *, broken: bool = False) -> None:
         drawn = [self._at(point) for point in points]
-        self._space.add_lwpolyline(drawn, dxfattribs={"layer": layer})
+        look: dict[str, Any] = {"layer": layer}
+        if broken:
+            look |= {"linetype": "DASHED", "ltscale": _DASH * self._metre}
+        self._space.add_lwpolyline(drawn, dxfattribs=look)
 
     def _arc(self, arc: Arc, layer: str) -> None:
         """Draw an arc; CAD counts angles against the clock, from its start to its end."""

@@ -238,7 +238,7 @@ def _stairs(words: Words) -> str:
         ("`shape ...`", "**needed**, see below"),
         ("`rise H`", "**needed**: how high it climbs"),
         ("`width W`, `riser H`, `tread D`, `nosing D`, `headroom H`", "its measures"),
-        ("`handrail (HAND)`", _all(words.handrails)),
+        ("`handrail (HAND)`", f"for who climbs: {_all(words.handrails)}"),
         ("`stringers KIND`", _all(words.stringers)),
         ('`material { part: "text", ... }`', f"parts: {_all(words.material_parts)}"),
         ('`label "text"`', "its name on the drawing"),

@@ -55,6 +55,48 @@ def test_a_house_stands_on_its_layers_in_its_unit() -> None:
     assert {"ground", "first", "Living room", "26 m²", "Bedroom"} <= {*words(made)}
 
 
+def test_a_lift_shows_its_doors() -> None:
+    bare, doors = document(TWO), document(TWO.replace("(1 x 1)", "(1 x 1) doors (left, top)"))
+
+    assert len(entities(bare, "LIFTS", "LWPOLYLINE")) == 3
+    leaves = entities(doors, "LIFTS", "LWPOLYLINE")[3:]
+    assert [one.closed for one in leaves] == [True] * 4
+    assert all(6 - 0.05 <= x <= 7 and y <= -2 + 0.05 for x, y in leaves[0].get_points("xy"))
+
+
+def test_a_stair_shows_its_steps_its_cut_its_rails_and_where_it_leads() -> None:
+    plain, railed = document(TWO), document(TWO.replace("width 1\n", "width 1 handrail (both)\n"))
+
+    lines = entities(plain, "STAIRS", "LWPOLYLINE")
+    broken = [one for one in lines if one.dxf.linetype == "DASHED"]
+    zigzag = [one for one in lines if len(one) == 6]
+    assert len(broken) >= 2
+    assert len(zigzag) == 1
+    assert len(entities(plain, "STAIRS", "SOLID")) == 1
+    assert len(entities(railed, "STAIRS", "LWPOLYLINE")) == len(lines) + 2
+
+
+def test_passages_and_panels_of_garages_are_broken_lines() -> None:
+    text = TWO.replace("door at 50%", "opening").replace(
+        "top: solid", "top: door at 50% size (3 x 2)"
+    )
+
+    broken = entities(document(text), "DOORS", "LWPOLYLINE")
+
+    assert sum(one.dxf.linetype == "DASHED" for one in broken) == 4
+
+
+@pytest.mark.parametrize(("unit", "high"), [("m", 0.18), ("cm", 18), ("mm", 180)])
+def test_the_ends_of_dimensions_are_as_large_as_their_letters(unit: str, high: float) -> None:
+    made = document(TWO.replace("default_unit: m", f"default_unit: {unit}"))
+
+    style = made.dimstyles.get("PLAN")
+    assert (style.dxf.dimasz, style.dxf.dimtxt) == pytest.approx((high, high))
+    [name] = {one.dxf.geometry for one in entities(made, "DIMENSIONS", "DIMENSION")[:1]}
+    ticks = made.blocks.get(name).query("INSERT")
+    assert [one.dxf.xscale for one in ticks] == pytest.approx([high, high])
+
+
 @pytest.mark.parametrize("unit", ["m", "ft", "cm", "in", "mm"])
 def test_every_unit_is_named_and_measured(unit: str) -> None:
     text = TWO.replace("default_unit: m", f"default_unit: {unit}")

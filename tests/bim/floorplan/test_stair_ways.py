@@ -122,3 +122,70 @@ def test_where_a_stair_goes_on_both_ways_end_at_the_cut(shape: str) -> None:
         or grounds[0].bottom < grounds[1].y
         or (grounds[1].right < grounds[0].x or grounds[1].bottom < grounds[0].y)
     )
+
+
+def rails(shape: str, hand: str) -> list[Stroke]:
+    found = drawing(
+        f"floor f {{ stair S at (2,2) shape {shape} rise 9ft width 4ft handrail ({hand}) }}"
+    )
+    drawn = [shape for one in lines(found, "handrails") for shape in one.shapes]
+    assert all(isinstance(one, Stroke) for one in drawn)
+    return [one for one in drawn if isinstance(one, Stroke)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "hand", "xs"),
+    [
+        ("straight toward top", "left", {2.28}),
+        ("straight toward top", "right", {5.72}),
+        ("straight toward bottom", "left", {5.72}),
+        ("straight toward top", "both", {2.28, 5.72}),
+        ("straight toward top", "inner", {2.28, 5.72}),
+        ("straight toward top", "none", set()),
+    ],
+)
+def test_a_handrail_is_where_somebody_who_climbs_has_that_hand(
+    shape: str, hand: str, xs: set[float]
+) -> None:
+    assert {round(x, 6) for one in rails(shape, hand) for x, _ in one.points} == xs
+
+
+@pytest.mark.parametrize(
+    ("shape", "inner"),
+    [
+        ("U-shaped from bottom turn left", "left"),
+        ("U-shaped from bottom turn right", "right"),
+        ("spiral rotation clockwise outer-radius 4", "right"),
+        ("spiral rotation counterclockwise outer-radius 4", "left"),
+        ("curved from bottom arc 90\N{DEGREE SIGN} radius 7ft", "right"),
+        ("winder from right turn right winders 3 runs 6, 6", "right"),
+        ("custom from bottom [flight 5, turn left landing (4 x 4), flight 4]", "left"),
+    ],
+)
+def test_the_inner_hand_is_that_to_which_a_stair_turns(shape: str, inner: str) -> None:
+    outer = "left" if inner == "right" else "right"
+
+    assert rails(shape, "inner") == rails(shape, inner) != []
+    assert rails(shape, "outer") == rails(shape, outer) != []
+    assert len(rails(shape, "both")) == 2 * len(rails(shape, inner))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_handrails_stay_within_their_stair(shape: str) -> None:
+    found = drawing(
+        f"floor f {{ stair S at (2,2) shape {shape} rise 9ft width 4ft handrail (both) }}"
+    )
+    outline = [
+        point
+        for one in lines(found, "stairs")
+        for stroke in one.shapes
+        if isinstance(stroke, Stroke)
+        for point in stroke.points
+    ]
+    xs, ys = zip(*outline, strict=True)
+    box = Box(min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys))
+
+    points = [point for rail in rails(shape, "both") for point in rail.points]
+
+    assert points
+    assert all(within(Box(x, y, 0, 0), box) for x, y in points)

@@ -13,6 +13,7 @@ from noetl_mcp.bim.floorplan.building import Box, PlacedLift, PlacedStair
 from noetl_mcp.bim.floorplan.drawing.colors import VISIBLE, Palette, on
 from noetl_mcp.bim.floorplan.drawing.colors import seen as visible
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import FloorShapes
+from noetl_mcp.bim.floorplan.drawing.handrails import handrails
 from noetl_mcp.bim.floorplan.drawing.shapes import Circle, Layer, Lines, Point, Shape, Stroke
 from noetl_mcp.bim.floorplan.drawing.stair_ways import seen, ways
 from noetl_mcp.bim.floorplan.drawing.stairs import Line, StairLines
@@ -50,6 +51,7 @@ def _stairs(
     cuts: list[Shape] = []
     arrows: list[Shape] = []
     heads: list[Shape] = []
+    rails: list[Shape] = []
     for stair, lines in stairs:
         outlines += [Stroke(line, closed=True) for line in lines.outlines]
         every = max(1, math.ceil(_TIGHT / max(stair.tread * scale, 1e-9)))
@@ -58,9 +60,10 @@ def _stairs(
         high += [Stroke(line) for line in there.above[::every]]
         cuts += [Stroke(line) for line in there.cuts]
         for way in ways(stair, lines):
-            shaft, head, start = _arrow(way.line, lines.width, scale)
+            shaft, head, start = arrow(way.line, lines.width, scale)
             arrows.append(shaft)
             heads += [head, start]
+        rails += [Stroke(rail) for rail in handrails(stair, lines)]
     fill, edge, ink, faint = colours
     yield Lines("stairs", edge, 0.9, tuple(outlines), fill=fill)
     yield Lines("treads", ink, 0.6, tuple(low))
@@ -68,6 +71,8 @@ def _stairs(
         yield Lines("treads-above", faint, 0.6, tuple(high), dash=(2.5, 2))
     if cuts:
         yield Lines("break-lines", ink, 1.1, tuple(cuts))
+    if rails:
+        yield Lines("handrails", ink, 0.9, tuple(rails))
     yield Lines("ways", ink, 0.9, tuple(arrows))
     yield Lines("arrows", None, 0.0, tuple(heads), fill=ink)
 
@@ -85,7 +90,8 @@ def _colours(style: tree.Style | None, palette: Palette) -> _Colours:
     )
 
 
-def _arrow(line: Line, width: float, scale: float) -> tuple[Stroke, Stroke, Circle]:
+def arrow(line: Line, width: float, scale: float) -> tuple[Stroke, Stroke, Circle]:
+    """A way as an arrow: its shaft, its head and the dot where it begins."""
     way = list(line)
     size = min(_ARROW / scale, width * 0.45)
     (x, y), (fx, fy) = way[-1], _before(way, size)
