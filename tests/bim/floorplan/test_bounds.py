@@ -187,9 +187,10 @@ def test_things_without_a_name_on_the_drawing_are_told_of() -> None:
 
     notes = drawn(plan(lifts), format="svg", width=4000).facts["notes"]
 
-    assert notes == [
-        "3 stairs and lifts have no name on the drawing, where 100 of a floor find theirs at most."
-    ]
+    assert notes == ["3 stairs and lifts have no name on the drawing: 100 of a floor have one."]
+    tight = plan([f"room a at (0, 0) size (1 x 30) {WALLS}", "lift narrow at (0,9) size (1 x 1)"])
+    notes = drawn(tight, format="svg", width=40).facts["notes"]
+    assert "1 stair or lift has no room for a name on the drawing." in notes
 
 
 def test_overlaps_that_are_not_hatched_are_told_of() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from noetl_mcp.bim.floorplan.building import Box
 from noetl_mcp.bim.floorplan.drawing.colors import THEMES, contrast, on
+from noetl_mcp.bim.floorplan.drawing.labels import wordings
 from noetl_mcp.bim.floorplan.drawing.look import STACKED, CannotDraw, Look
 from noetl_mcp.bim.floorplan.drawing.shapes import Arc, Areas, Drawing, Letters, Lines, Stroke
 from tests.bim.floorplan.drawn import (
@@ -203,6 +204,22 @@ def test_a_house_shows_stairs_and_lifts_by_convention() -> None:
     assert len(lines(found, "lift-crosses")[0].shapes) == 2
     assert {"UP", "Stair", "Lift", "Hall"} <= set(texts(found, "labels"))
     assert texts(found, "captions") == ["ground"]
+
+
+@pytest.mark.parametrize(
+    ("title", "broken"),
+    [
+        ("Walk-in closet", ("Walk-in", "closet")),
+        ("Files & x-rays", ("Files &", "x-rays")),
+        ("Bath/WC large", ("Bath/WC", "large")),
+        ("LivingRoom", ("Living", "Room")),
+    ],
+)
+def test_words_are_broken_as_they_are_written(title: str, broken: tuple[str, str]) -> None:
+    assert wordings(title)[1].lines == broken
+    assert all(
+        "- " not in line and "/ " not in line for one in wordings(title) for line in one.lines
+    )
 
 
 def test_the_style_of_a_stair_or_lift_colours_it() -> None:

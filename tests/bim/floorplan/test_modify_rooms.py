@@ -264,6 +264,18 @@ def test_a_label_is_replaced_and_removed() -> None:
     assert refused(NEIGHBOURS, op("remove_label", "A")) == '"A" has no label'
 
 
+def test_a_size_in_another_unit_than_the_plans_is_told() -> None:
+    text = OFFICE.replace("floorplan", "floorplan config { default_unit: cm }")
+    text = text.replace("(10 x 12)", "(10m x 12m)")
+
+    bare = modify(text, [op("resize_room", "Office", width=9, height=8.5)])
+    said = modify(text, [op("resize_room", "Office", width="900cm", height="850cm")])
+
+    assert "(9m x 8.5m)" in bare["dsl"]
+    assert bare["changes"][0]["message"] == "That is 9 m by 8.5 m, the unit that was there"
+    assert "message" not in said["changes"][0]
+
+
 def test_walls_of_which_none_is_named_stay_and_that_is_said() -> None:
     answer = modify(OFFICE, [op("update_walls", "Office")])
 

@@ -32,7 +32,8 @@ Pile = dict[tuple[str, float, bool], list[Label]]
 class Writing:
     """What was written so far, by ink, size and weight; `legend` says what the numbers mean.
 
-    Rooms, and stairs and lifts, for whose names there was no place are counted.
+    Rooms, and stairs and lifts, for whose names there was no place are counted, and those of which
+    there are too many to look for one.
     """
 
     scale: float
@@ -42,6 +43,7 @@ class Writing:
     legend: list[tuple[int, str]] = field(default_factory=list)
     unnamed: int = 0
     unnamed_things: int = 0
+    too_many: int = 0
 
     def put(self, block: Block, ink: str) -> None:
         """Write a block; its place is in paper's units."""
@@ -208,7 +210,7 @@ def _write_stairs(
         for stair, lines in floor.stairs
     ]
     named += [(lift.lift.label, lift.lift.name.text, lift.box, True) for lift in floor.lifts]
-    writing.unnamed_things += max(0, len(named) - MOST_NAMED)
+    writing.too_many += max(0, len(named) - MOST_NAMED)
     for label, name, place, into in named[:MOST_NAMED]:
         text = words_of(label.text if label else None, name)[:40]
         box = writing.box(place, writing.scale)

@@ -21,7 +21,7 @@ _DETAIL = 0.82
 _LEADING = 1.22
 _FULL = (1.0, 0.9, 0.8)
 _SMALL = (0.9, 0.8, 0.7, 0.62)
-_WORDS = re.compile(r"\s+|(?<=[a-z0-9])(?=[A-Z])|(?<=[_\-/&+.,:])(?=\w)")
+_WORDS = re.compile(r"(?<=\s)(?=\S)|(?<=[a-z0-9])(?=[A-Z])|(?<=[_\-/&+.,:])(?=\w)")
 _SHORT = {
     "bathroom": "Bath",
     "bedroom": "Bed",
@@ -133,17 +133,16 @@ def one_line(
 @lru_cache(maxsize=4096)
 def wordings(title: str) -> tuple[Wording, ...]:
     """Break a title into one, two and three lines of similar width, and shorten its words."""
-    words = [word for word in _WORDS.split(title) if word]
+    words = _WORDS.split(title)
     found = [Wording((title,), width_of(title, 1.0, True))]
     if len(words) < 2 and not title.isascii() and len(title) > 5:
         half = (len(title) + 1) // 2
         words = [title[:half], title[half:]]
-    spaced = " " if " " in title else ""
     for lines in (2, 3):
         if len(words) >= lines:
-            found.append(_balanced(words[:12], lines, spaced))
-    short = spaced.join(_SHORT.get(word.lower(), word) for word in words)
-    if short != title and words:
+            found.append(_balanced(words[:12], lines))
+    short = _joined([_shortened(word) for word in words])
+    if short != title and short:
         found.append(Wording((short,), width_of(short, 1.0, True)))
     return tuple(found)
 
@@ -153,17 +152,23 @@ def _narrowest(title: str) -> float:
     return min(wording.width for wording in wordings(title))
 
 
-def _balanced(words: Sequence[str], lines: int, spaced: str) -> Wording:
+def _shortened(word: str) -> str:
+    bare = word.rstrip()
+    return _SHORT.get(bare.lower(), bare) + word[len(bare) :]
+
+
+def _balanced(words: Sequence[str], lines: int) -> Wording:
     ways = []
     for cuts in itertools.combinations(range(1, len(words)), lines - 1):
         ends = (0, *cuts, len(words))
-        texts = tuple(_joined(words[a:b], spaced) for a, b in itertools.pairwise(ends))
+        texts = tuple(_joined(words[a:b]) for a, b in itertools.pairwise(ends))
         ways.append(Wording(texts, max(width_of(text, 1.0, True) for text in texts)))
     return min(ways, key=lambda way: way.width)
 
 
-def _joined(words: Sequence[str], spaced: str) -> str:
-    return spaced.join(words)
+def _joined(words: Sequence[str]) -> str:
+    """Put words together again, each with the space that it had behind it."""
+    return " ".join("".join(words).split())
 
 
 def _ways(

@@ -117,9 +117,14 @@ def _unnamed(writing: Writing) -> Iterator[str]:
         some = "1 room is" if writing.unnamed == 1 else f"{writing.unnamed:,} rooms are"
         yield f"{some} too small for a name in a picture of this width."
     if writing.unnamed_things:
-        count = writing.unnamed_things
-        some = "1 stair or lift has" if count == 1 else f"{count:,} stairs and lifts have"
-        yield f"{some} no name on the drawing, where {MOST_NAMED} of a floor find theirs at most."
+        yield f"{_things(writing.unnamed_things)} no room for a name on the drawing."
+    if writing.too_many:
+        some = _things(writing.too_many)
+        yield f"{some} no name on the drawing: {MOST_NAMED} of a floor have one."
+
+
+def _things(count: int) -> str:
+    return "1 stair or lift has" if count == 1 else f"{count:,} stairs and lifts have"
 
 
 def _floor(

@@ -8,7 +8,7 @@ from typing import Any
 
 from noetl_mcp.bim.floorplan import tree
 from noetl_mcp.bim.floorplan.edit import fields, references, room_operations, writing
-from noetl_mcp.bim.floorplan.edit.fields import PositionAsked, RelativeAsked
+from noetl_mcp.bim.floorplan.edit.fields import PositionAsked, RelativeAsked, SizeAsked
 from noetl_mcp.bim.floorplan.edit.places import beneath, room_line, sub_room_edits
 from noetl_mcp.bim.floorplan.edit.sheet import (
     Edit,
@@ -95,7 +95,19 @@ def resize_room(sheet: Sheet, asked: room_operations.ResizeRoom) -> Outcome:
         relength(sheet, size.width, asked.params.width),
         relength(sheet, size.height, asked.params.height),
     )
-    return Outcome(asked.target, edits)
+    return Outcome(asked.target, edits, _in_odd_unit(sheet, size, asked.params))
+
+
+def _in_odd_unit(sheet: Sheet, size: tree.Size, asked: SizeAsked) -> str | None:
+    """Tell of bare numbers that take the unit that was written there, which is not the plan's."""
+    pairs = ((size.width, asked.width), (size.height, asked.height))
+    odd = [
+        f"{writing.number(said)} {old.unit}"
+        for old, said in pairs
+        if old is not None and isinstance(said, float)
+        if old.unit not in (None, sheet.building.habits.unit)
+    ]
+    return f"That is {' by '.join(odd)}, the unit that was there" if odd else None
 
 
 def move_room(sheet: Sheet, asked: room_operations.MoveRoom) -> Outcome:
