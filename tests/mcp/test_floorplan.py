@@ -7,12 +7,14 @@ import sys
 import threading
 from typing import Any
 
+import anyio
 import mcp_types as types
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from noetl_mcp.bim.floorplan.tools import TOOLS
+from noetl_mcp.mcp.floorplan import AT_ONCE
 from tests.mcp.floorplan_server import answered, called, facts, in_memory, over_a_pipe, said
 
 PLAN = """%%{version: 1.0}%%
@@ -197,6 +199,34 @@ def test_many_requests_at_once_are_all_answered() -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+def test_only_so_many_calls_are_at_work_at_once() -> None:
+    rooms = "\n".join(
+        f"room r{n} at ({n * 9},0) size (9 x 9) walls [top: door]" for n in range(900)
+    )
+    plan = f"floorplan floor f {{ {rooms} }}"
+    most = 0
+
+    async def work(client: Client) -> list[bool]:
+        nonlocal most
+        answers: list[bool] = []
+
+        async def one() -> None:
+            found = await client.call_tool("validate_floorplan", {"dsl": plan})
+            answers.append(facts(found)["valid"])
+
+        async with anyio.create_task_group() as group:
+            for _ in range(3 * AT_ONCE):
+                group.start_soon(one)
+            while len(answers) < 3 * AT_ONCE:
+                await anyio.sleep(0.002)
+                names = [one.name for one in threading.enumerate()]
+                most = max(most, sum("AnyIO worker thread" in name for name in names))
+        return answers
+
+    assert in_memory(work) == [True] * 3 * AT_ONCE
+    assert 1 < most <= AT_ONCE
 
 
 def test_the_end_of_the_input_is_the_end() -> None:

@@ -218,4 +218,8 @@ def test_nobody_leads_for_longer_than_one_call(world: InPostgres) -> None:
     made = other.execute("select said from noetl.log_make_1(current_date + 31, 1000)").fetchone()
 
     assert made == ("made",)
-    assert ask(world, "select 1 from pg_locks where locktype = 'advisory'") == []
+    held = (
+        "select 1 from pg_locks where locktype = 'advisory'"
+        " and database = (select oid from pg_database where datname = current_database())"
+    )
+    assert ask(world, held) == []

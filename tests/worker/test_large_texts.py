@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from noetl_mcp.broker.desk import Desk
 from noetl_mcp.broker.retention import remove_old
 from noetl_mcp.queue.encode import LARGE
@@ -80,12 +82,15 @@ def test_a_step_without_a_task_whose_assertion_does_not_hold_fails(shop: Shop) -
     assert done.error["code"] == "assert"
 
 
-def test_a_surprise_in_a_step_without_a_task_fails_it(shop: Shop) -> None:
-    many = "\"{{ 'many' }}\""
+def test_a_surprise_in_a_step_without_a_task_fails_it(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(said: object, step: str) -> None:
+        raise ZeroDivisionError("nobody thought of that")
 
-    done = shop.run(
-        one(f'type: set, values: {{x: 1}}, repeat: {{until: "{{{{ false }}}}", max: {many}}}')
-    )
+    monkeypatch.setattr("noetl_mcp.worker.rounds.fitted_repeat", broken)
+
+    done = shop.run(one('type: set, values: {x: 1}, repeat: {until: "{{ false }}", max: 3}'))
 
     assert done.status == "failed"
     assert done.error is not None

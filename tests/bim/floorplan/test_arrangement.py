@@ -7,7 +7,7 @@ from noetl_mcp.bim.floorplan.tools import tool
 WALLS = "walls [top: solid]"
 
 
-@pytest.mark.parametrize("width", [16, 100, 800])
+@pytest.mark.parametrize("width", [16, 100, 600])
 def test_more_floors_than_a_row_has_room_for_are_refused_or_drawn(width: int) -> None:
     render = tool("render_floorplan")
     assert render is not None
