@@ -2,6 +2,7 @@
 
 import pytest
 
+from noetl_mcp.lettering.apart import NotPainted, rendered_apart
 from noetl_mcp.lettering.raster import LONGEST_SIDE, MOST_PIXELS, rendered
 
 
@@ -20,3 +21,17 @@ def test_a_picture_keeps_its_limits(width: str, height: str) -> None:
     wide, high = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))
     assert wide * high <= MOST_PIXELS
     assert max(wide, high) <= LONGEST_SIDE
+
+
+def test_a_picture_that_is_painted_apart_is_the_same() -> None:
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="60" viewBox="0 0 80 60">'
+        '<text x="5" y="30" font-size="12">Küche 家</text></svg>'
+    )
+
+    assert rendered_apart(svg, 1.5) == rendered(svg, 1.5)
+
+
+def test_a_process_that_ends_without_a_picture_is_told() -> None:
+    with pytest.raises(NotPainted, match="ended without a picture"):
+        rendered_apart("<svg", 1.0)

@@ -1,18 +1,24 @@
 """SVG and PNG: well-formed, escaped, readable by machines, of the size that was asked for."""
 
+import itertools
 import re
 import struct
+import threading
+import time
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noetl_mcp.bim.floorplan.drawing.effort import effort
 from noetl_mcp.bim.floorplan.drawing.look import CannotDraw, Look
+from noetl_mcp.bim.floorplan.drawing.pixels import on_pixels
 from noetl_mcp.bim.floorplan.drawing.plan_drawing import drawn
-from noetl_mcp.bim.floorplan.png import png_of
+from noetl_mcp.bim.floorplan.png import APART, png_of
 from noetl_mcp.bim.floorplan.resolve import understood
 from noetl_mcp.bim.floorplan.svg import svg_of
+from noetl_mcp.lettering.raster import rendered
 from tests.bim.floorplan.by_hand import floor, plan, room
 from tests.bim.floorplan.drawn import HEAD, drawing
 
@@ -174,3 +180,30 @@ def test_a_text_that_is_not_finished_is_drawn_as_far_as_it_was_read() -> None:
 
     assert reading.errors
     assert 'data-room="A"' in svg_of(drawn(understood(reading.plan)))
+
+
+def test_a_picture_that_takes_long_is_painted_elsewhere_while_all_else_goes_on() -> None:
+    rooms = "".join(
+        f"room R{n} at ({n % 50 * 9},{n // 50 * 9}) size (9 x 9) walls [top: door]\n"
+        for n in range(2000)
+    )
+    found = drawing(f"floor f {{ {rooms} }}", Look(width=3600))
+    assert effort(found, 1.0) > APART
+    beats = [time.monotonic()]
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(0.005):
+            beats.append(time.monotonic())
+
+    beating = threading.Thread(target=beat)
+    beating.start()
+    picture = png_of(found, 3600)
+    over.set()
+    beating.join()
+    began = time.monotonic()
+    same = rendered(svg_of(on_pixels(found, 1.0)), 1.0)
+
+    assert picture == same
+    longest = max(after - before for before, after in itertools.pairwise(beats))
+    assert longest < (time.monotonic() - began) / 2

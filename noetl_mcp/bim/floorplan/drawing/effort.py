@@ -1,7 +1,7 @@
 """Estimate how long a drawing takes to be painted as pixels, and refuse what takes too long.
 
-Nobody can stop the painting once it goes on, and nothing else goes on meanwhile. The weights were
-measured: an area costs its pixels, a line those along it, a line of a pixel or less much more.
+Nobody stops the painting once it goes on. The weights were measured: an area costs its pixels, a
+line those along it, a line of a pixel or less much more.
 """
 
 import math
@@ -29,9 +29,9 @@ _LEVEL = 0.15
 _LETTER, _LETTER_PIXEL = 12.0, 0.8
 
 
-def refuse_costly(drawing: Drawing, zoom: float) -> None:
+def refuse_costly(cost: float, drawing: Drawing, zoom: float) -> None:
     """Raise CannotDraw where painting would take too long; `zoom` is pixels to a unit of paper."""
-    times = effort(drawing, zoom) / MOST_EFFORT
+    times = cost / MOST_EFFORT
     if times > 1:
         raise CannotDraw(
             f"This drawing is too dense for a picture of {drawing.width * zoom:,.0f} by "
