@@ -18,7 +18,7 @@ class NotPainted(Exception):
 
 def rendered_apart(svg: str, zoom: float) -> bytes:
     """Draw an SVG as `rendered` does; raise NotPainted where the process ends without a picture."""
-    command = [sys.executable, "-m", "noetl_mcp.lettering.apart", repr(zoom)]
+    command = [sys.executable, "-P", "-m", "noetl_mcp.lettering.apart", repr(zoom)]
     try:
         ended = subprocess.run(
             command, input=svg.encode(), capture_output=True, timeout=_SECONDS, check=False
