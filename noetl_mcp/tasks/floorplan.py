@@ -15,7 +15,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from noetl_mcp.bim.floorplan.answer import Answer
 from noetl_mcp.playbook.node import Json
@@ -60,6 +60,8 @@ _CALLED = {
 }
 _FORMATS = ("svg", "dxf", "ifc")
 _MOST_TOLD = 3
+_LONGEST_SAID = 1_000
+_MOST_ITEMS = 1_000
 
 
 class Floorplan:
@@ -143,7 +145,10 @@ def _done(action: str, given: Mapping[str, Any]) -> Answer:
 def _from_server(action: str, got: Mapping[str, Any]) -> Answer:
     """Return the answer of a tool at a server; any server that speaks as ours does will do."""
     facts, picture, text = got.get("data"), None, None
-    for one in got.get("content") or []:
+    content = got.get("content") or []
+    if len(content) > _MOST_ITEMS:
+        raise Failed("wrong-answer", f"the server's answer has more than {_MOST_ITEMS} parts")
+    for one in content:
         if one.get("type") == "image":
             picture = _picture(one.get("data"))
         elif one.get("type") == "text":
@@ -154,7 +159,26 @@ def _from_server(action: str, got: Mapping[str, Any]) -> Answer:
                 text = one["text"]
     if not isinstance(facts, dict) or not _is_ours(action, facts):
         raise Failed("wrong-answer", "the server did not answer as a floor plan server does")
-    return Answer(facts, picture, text)
+    answer = Answer(facts, picture, text)
+    if facts.get("success") is True and not _has_it_all(action, answer):
+        raise Failed("wrong-answer", f"the server's answer has nothing of what '{action}' asks for")
+    return answer
+
+
+def _has_it_all(action: str, answer: Answer) -> bool:
+    """Say whether an answer has what was asked for."""
+    match action:
+        case "render":
+            return answer.picture is not None or answer.text is not None
+        case "to_dxf" | "to_ifc":
+            return answer.text is not None
+        case "modify":
+            return isinstance(answer.facts.get("dsl"), str)
+        case "to_json":
+            return isinstance(answer.facts.get("plan"), dict)
+        case "analyze":
+            return isinstance(answer.facts.get("summary"), dict)
+    return True
 
 
 def _is_ours(action: str, facts: Mapping[str, Any]) -> bool:
@@ -173,9 +197,13 @@ def _picture(said: object) -> bytes:
 
 def _json(text: str) -> object:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return None
+
+
+def _no_number(said: str) -> NoReturn:
+    raise ValueError(f"{said} is no number in JSON")
 
 
 def _outcome(action: str, answer: Answer) -> Json:
@@ -203,8 +231,8 @@ def _failed(action: str, facts: Mapping[str, Any]) -> Failed:
 
 def _said(error: Mapping[str, Any]) -> str:
     line, column = error.get("line"), error.get("column")
-    where = f"line {line}:{column}: " if line is not None else ""
-    return f"{where}{error.get('message', '')}"
+    where = f"line {line}:{column}: " if isinstance(line, int) and isinstance(column, int) else ""
+    return f"{where}{str(error.get('message', ''))[:_LONGEST_SAID]}"
 
 
 def _decoded(content: bytes, path: str) -> str:

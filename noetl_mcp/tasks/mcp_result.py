@@ -7,7 +7,7 @@ spells it.
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import mcp_types as types
 
@@ -74,10 +74,14 @@ def _said_in(text: str) -> Json:
     if text.lstrip()[:1] not in ("{", "["):
         return text
     try:
-        found: Json = json.loads(text)
+        found: Json = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return text
     return found if isinstance(found, _LISTS) else text
+
+
+def _no_number(said: str) -> NoReturn:
+    raise ValueError(f"{said} is no number in JSON")
 
 
 __all__ = ["of_list", "of_prompt", "of_resource", "of_tool", "plain", "text_of"]

@@ -69,6 +69,9 @@ async def asked(content: list[Any], settings: Mapping[str, Any]) -> Json:
         [text({"success": False, "errors": {"message": "no list"}})],
         [text({"success": "yes"})],
         [text("[" * 100_000)],
+        [text('{"success": true, "format": "png", "x": NaN}')],
+        [GOOD],
+        [GOOD] * 1_001,
         [],
     ],
 )
@@ -77,6 +80,25 @@ def test_an_answer_of_another_shape_fails_the_step(content: list[Any]) -> None:
         asyncio.run(asked(content, {"action": "render"}))
 
     assert failed.value.code == "wrong-answer"
+
+
+@pytest.mark.parametrize("action", ["modify", "analyze", "to_json", "to_dxf", "to_ifc"])
+def test_a_success_without_what_was_asked_for_is_none(action: str) -> None:
+    facts = text({"success": True, "dsl": 5, "plan": [], "summary": "large"})
+
+    with pytest.raises(Failed, match=f"nothing of what '{action}' asks for"):
+        asyncio.run(asked([facts], {"action": action}))
+
+
+def test_what_a_server_finds_wrong_is_told_in_short() -> None:
+    errors = [{"message": "wrong " * 10_000, "line": "x"}, {"message": ["a"], "line": 3}]
+
+    with pytest.raises(Failed) as failed:
+        asyncio.run(asked([text({"success": False, "errors": errors})], {"action": "render"}))
+
+    assert failed.value.code == "wrong-plan"
+    assert str(failed.value).startswith("wrong wrong")
+    assert len(str(failed.value)) < 1_100
 
 
 def test_a_check_that_does_not_say_whether_a_plan_is_valid_is_none() -> None:
