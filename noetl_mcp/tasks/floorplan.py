@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from noetl_mcp.bim.floorplan.answer import Answer
+from noetl_mcp.cuts import beginning
 from noetl_mcp.playbook.node import Json
 from noetl_mcp.tasks import file_storage as storage
 from noetl_mcp.tasks.calls import Call, Failed, Task
@@ -232,7 +233,7 @@ def _failed(action: str, facts: Mapping[str, Any]) -> Failed:
 def _said(error: Mapping[str, Any]) -> str:
     line, column = error.get("line"), error.get("column")
     where = f"line {line}:{column}: " if isinstance(line, int) and isinstance(column, int) else ""
-    return f"{where}{str(error.get('message', ''))[:_LONGEST_SAID]}"
+    return where + beginning(str(error.get("message", "")), _LONGEST_SAID)
 
 
 def _decoded(content: bytes, path: str) -> str:
