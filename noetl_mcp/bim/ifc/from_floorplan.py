@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from noetl_mcp import __version__
 from noetl_mcp.bim.floorplan.building import Box, Building, PlacedFloor, PlacedLift, PlacedRoom
-from noetl_mcp.bim.floorplan.drawing.network import Opening, Wall
+from noetl_mcp.bim.floorplan.drawing.network import Opening, Piece, Wall
 from noetl_mcp.bim.floorplan.drawing.stairs import stair_lines
 from noetl_mcp.bim.floorplan.drawing.walls import wall_network
 from noetl_mcp.bim.floorplan.units import factor, scale_to
 from noetl_mcp.bim.ifc.stairs import add_stair
-from noetl_mcp.bim.ifc.writer import Entity, Writer
+from noetl_mcp.bim.ifc.writer import Entity, Writer, rounded
 
 PROGRAM = "noetl-mcp"
 _LEAF, _FRAME = 0.04, 0.06
@@ -195,8 +195,7 @@ def _wall(storey: Storey, wall: Wall, index: int) -> None:
     name = f"Wall {thickness * 1000:.0f} mm"
     writer.type_of(entity, "IfcWallType", name, PredefinedType="STANDARD")
     writer.made_of(entity, writer.layer(name, thickness))
-    outside = any(not piece.before or not piece.after for piece in wall.pieces)
-    writer.facts(entity, "Pset_WallCommon", {"IsExternal": outside})
+    writer.facts(entity, "Pset_WallCommon", {"IsExternal": _is_outer(storey.floor, wall)})
     writer.contain(storey.entity, entity)
     for opening in wall.openings:
         _opening(storey, wall, entity, placement, opening, f"{key}/{opening.start:g}")
@@ -208,9 +207,8 @@ def _opening(
     """Cut an opening out of a wall and fill it."""
     writer, metres = storey.writer, storey.metres
     width = opening.width * metres
-    sill = min(opening.sill, wall.height) * metres
-    most = wall.height * metres - sill
-    height = most if opening.height is None else min(opening.height * metres, most)
+    foot, tall = _upright(opening, wall.height)
+    sill, height = foot * metres, tall * metres
     if width <= 0 or height <= 0:
         return
     at = (opening.start - wall.reach[0]) * metres
@@ -226,6 +224,15 @@ def _opening(
     )
     filling = _filling(storey, wall, opening, (width, height), stands, key)
     writer.hole(key, host, hole, filling)
+
+
+def _upright(opening: Opening, wall: float) -> tuple[float, float]:
+    """Return the sill and the height of an opening.
+
+    What is too high for its sill keeps its height, as far as the wall goes, and stands lower.
+    """
+    tall = max(0.0, wall - opening.sill) if opening.height is None else min(opening.height, wall)
+    return min(opening.sill, wall - tall), tall
 
 
 def _filling(
@@ -248,11 +255,11 @@ def _filling(
     made = writer.root(
         f"Ifc{what}",
         f"{opening.kind}/{key}",
-        Name=f"{what} {' - '.join(room or 'outside' for room in opening.rooms)}",
+        Name=f"{what} {' - '.join(_rooms_of(storey.floor, wall, opening))}",
         ObjectPlacement=writer.placement((0.0, 0.0, 0.0), stands),
         Representation=writer.shape([writer.solid(_across(width, thickness), height)]),
-        OverallHeight=height,
-        OverallWidth=width,
+        OverallHeight=rounded(height),
+        OverallWidth=rounded(width),
         **kinds,
     )
     title = f"{'Double door' if opening.kind == 'double-door' else what}"
@@ -266,6 +273,43 @@ def _filling(
     writer.type_of(made, f"Ifc{what}Type", name, **kinds)
     writer.contain(storey.entity, made)
     return made
+
+
+def _rooms_of(floor: PlacedFloor, wall: Wall, opening: Opening) -> tuple[str, str]:
+    """Return between which rooms an opening leads; a sub-room leads into the room around it."""
+    own, other = opening.rooms
+    if other is None:
+        middle = (opening.start + opening.end) / 2
+        along = (one for one in wall.pieces if one.start <= middle <= one.end)
+        sides = _rooms_beside(floor, wall, next(along, wall.pieces[0]))
+        other = next((room for room in sides if room not in (None, own)), None)
+    return own or "outside", other or "outside"
+
+
+def _is_outer(floor: PlacedFloor, wall: Wall) -> bool:
+    """Whether a wall has no room on one side somewhere along it."""
+    return any(None in _rooms_beside(floor, wall, piece) for piece in wall.pieces)
+
+
+def _rooms_beside(floor: PlacedFloor, wall: Wall, piece: Piece) -> list[str | None]:
+    """Return the rooms on both sides of a piece of a wall, those that it parts or lies in."""
+    found = list[str | None]()
+    middle = (piece.start + piece.end) / 2
+    for names, side in ((piece.before, -wall.thickness), (piece.after, wall.thickness)):
+        at = (middle, wall.at + side) if wall.horizontal else (wall.at + side, middle)
+        found.append(names[-1] if names else _room_around(floor, *at))
+    return found
+
+
+def _room_around(floor: PlacedFloor, x: float, y: float) -> str | None:
+    """Return the innermost room around a place."""
+    around = [
+        room
+        for room in floor.every_room()
+        if room.box.x < x < room.box.right and room.box.y < y < room.box.bottom
+    ]
+    inner = min(around, key=lambda room: room.box.width * room.box.height, default=None)
+    return None if inner is None else inner.name
 
 
 def _operation(opening: Opening) -> str:

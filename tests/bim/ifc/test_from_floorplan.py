@@ -142,6 +142,36 @@ def test_a_window_is_where_and_as_large_as_written() -> None:
     assert place[2][3] > 0.5
 
 
+def test_a_window_too_high_for_its_sill_stands_lower_and_keeps_its_height() -> None:
+    made = model(HOUSE.replace("size (2 x 1.5)", "size (2 x 2.8)"))
+
+    [window] = made.by_type("IfcWindow")
+    placing: Any = import_module("ifcopenshell.util.placement")
+    place = placing.get_local_placement(window.ObjectPlacement)
+    assert window.OverallHeight == 2.8
+    assert place[2][3] == pytest.approx(3 - 2.8)
+
+
+def test_a_window_in_a_wall_no_higher_than_its_sill_is_there() -> None:
+    made = model(HOUSE.replace("default_unit: m", "default_unit: ft"))  # a sill of 3 ft by default
+
+    [window] = made.by_type("IfcWindow")
+    assert window.OverallHeight == pytest.approx(1.5 * 0.3048, abs=1e-5)
+
+
+def test_walls_of_a_sub_room_are_inside_and_its_door_leads_into_the_room_around_it() -> None:
+    made = model(HOUSE)
+
+    [door] = [one for one in made.by_type("IfcDoor") if "Bath" in one.Name]
+    [front] = [one for one in made.by_type("IfcDoor") if "outside" in one.Name]
+    external: Any = import_module("ifcopenshell.util.element")
+    wall = door.FillsVoids[0].RelatingOpeningElement.VoidsElements[0].RelatingBuildingElement
+    outer = front.FillsVoids[0].RelatingOpeningElement.VoidsElements[0].RelatingBuildingElement
+    assert door.Name == "Door Bath - Bed"
+    assert external.get_pset(wall, "Pset_WallCommon", "IsExternal") is False
+    assert external.get_pset(outer, "Pset_WallCommon", "IsExternal") is True
+
+
 def test_areas_are_those_between_the_walls() -> None:
     made = model(HOUSE)
 
