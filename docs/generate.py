@@ -14,6 +14,7 @@ from generator.floorplan import language_page
 from generator.floorplan_checks import floorplan_checks_page
 from generator.floorplan_operations import floorplan_operations_page
 from generator.floorplan_tools import floorplan_tools_page
+from generator.headless import headless_page
 from generator.keys import mcp_page, playbook_page
 from generator.markdown import MADE
 from generator.numbers import limits_page
@@ -33,6 +34,7 @@ def pages() -> Mapping[str, str]:
         "floorplan-checks.md": floorplan_checks_page(),
         "floorplan-operations.md": floorplan_operations_page(),
         "floorplan-tools.md": floorplan_tools_page(),
+        "headless-revit.md": headless_page(),
         "limits.md": limits_page(),
         "mcp.md": mcp_page(),
         "methods.md": methods_page(),

@@ -1,0 +1,1 @@
+"""A building model in IFC that answers like Revit: opened, read, asked. Needs the extra `bim`."""

@@ -1,0 +1,164 @@
+"""The methods that tell of the project: its names, levels, grids and views."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from noetl_mcp.bim.revit.headless.asking import Asked, Listing, Name, Nothing
+from noetl_mcp.bim.revit.headless.curves import drawn
+from noetl_mcp.bim.revit.headless.document import Document, Level
+from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
+from noetl_mcp.bim.revit.headless.views import in_space, views
+
+
+class Views(Asked):
+    """Which views are listed."""
+
+    include_templates: bool = Field(False, description="Templates, too; a model has none.")
+    detail: bool = Field(False, description="More of each; there is no more.")
+    view_type: Literal["ThreeD", "FloorPlan"] | None = Field(None, description="Of this kind.")
+    name_contains: Name | None = Field(None, description="With this in the name, in any case.")
+
+
+def project_info(document: Document, asked: Nothing) -> Answer:
+    """Tell what the project is called, and where it is built."""
+    project = document.project
+    building = next(iter(document.file.by_type("IfcBuilding")), None)
+    site = next(iter(document.file.by_type("IfcSite")), None)
+    return {
+        "elementId": project.id(),
+        "uniqueId": document.guid,
+        "projectName": str(project.LongName or project.Name or ""),
+        "projectNumber": str(project.Name or ""),
+        "projectStatus": str(project.Phase or ""),
+        "description": str(project.Description or ""),
+        "buildingName": _name(building),
+        "site": {"name": _name(site), "elementId": None if site is None else site.id()},
+        "schema": document.file.schema,
+        "units": {"length": "mm", "area": "m2", "fileLengthInMm": document.to_mm},
+    }
+
+
+def project_units(document: Document, asked: Nothing) -> Answer:
+    """Tell in which units answers are, and in which the file counts."""
+    rows = [
+        {"spec": "length", "unit": "mm", "label": "Millimetres", "fileUnitIs": document.to_mm},
+        {"spec": "area", "unit": "m2", "label": "Square metres", "fileUnitIs": document.to_m2},
+        {"spec": "volume", "unit": "m3", "label": "Cubic metres", "fileUnitIs": document.to_m3},
+        {"spec": "angle", "unit": "deg", "label": "Degrees", "fileUnitIs": document.to_degrees},
+    ]
+    return {"totalCount": len(rows), "units": rows}
+
+
+def levels(document: Document, asked: Listing) -> Answer:
+    """List levels from below upwards, with their elevation in mm."""
+    page = paged(document.levels, asked.window)
+    found: Answer = {"totalCount": len(document.levels)}
+    if asked.summary_only:
+        return found
+    if asked.ids_only:
+        return found | {"elementIds": [one.id for one in page]}
+    if asked.names_only:
+        return found | {"names": [one.name for one in page]}
+    rows = [_level(one) for one in page]
+    return found | {"levels": rows, "levelsById": {str(row["levelId"]): row for row in rows}}
+
+
+def grids(document: Document, asked: Nothing) -> Answer:
+    """List the lines of grids with their ends in mm."""
+    rows = [
+        _grid(document, grid, line)
+        for grid in document.file.by_type("IfcGrid")
+        for axes in (grid.UAxes, grid.VAxes, grid.WAxes)
+        for line in axes or ()
+    ]
+    return {"totalCount": len(rows), "grids": sorted(rows, key=lambda row: row["gridId"])}
+
+
+def current_view(document: Document, asked: Nothing) -> Answer:
+    """Tell the active view: the one in space."""
+    return in_space(document).row()
+
+
+def all_views(document: Document, asked: Views) -> Answer:
+    """List the view in space, and a plan for each level."""
+    word = (asked.name_contains or "").casefold()
+    rows = [
+        one.row()
+        for one in views(document)
+        if (asked.view_type is None or one.kind == asked.view_type) and word in one.name.casefold()
+    ]
+    return {"count": len(rows), "totalCount": len(rows), "views": rows}
+
+
+def open_documents(document: Document, asked: Nothing) -> Answer:
+    """List the one document that is open."""
+    row = {
+        "title": document.title,
+        "docGuid": document.guid,
+        "isActive": True,
+        "isReadOnly": True,
+        "isWorkshared": False,
+        "linkCount": 0,
+        "schema": document.file.schema,
+    }
+    return {"count": 1, "documents": [row]}
+
+
+def selection(document: Document, asked: Nothing) -> Answer:
+    """Tell what is selected: nothing, for nobody clicks here."""
+    return {"count": 0, "elementIds": [], "selectionSource": "none", "docKey": document.guid}
+
+
+def _name(entity: Entity | None) -> str:
+    return "" if entity is None else str(entity.LongName or entity.Name or "")
+
+
+def _level(one: Level) -> dict[str, Any]:
+    return {
+        "levelId": one.id,
+        "elementId": one.id,
+        "uniqueId": one.unique_id,
+        "name": one.name,
+        "elevation": one.elevation,
+    }
+
+
+def _grid(document: Document, grid: Entity, line: Entity) -> dict[str, Any]:
+    held = document.frames.of(grid)
+    points = drawn(line.AxisCurve)
+    ends = [document.point(held.placed(at)) for at in (points[0], points[-1])] if points else []
+    return {
+        "gridId": line.id(),
+        "elementId": line.id(),
+        "uniqueId": f"{grid.GlobalId}:{line.AxisTag or line.id()}",
+        "name": str(line.AxisTag or ""),
+        "start": ends[0] if ends else None,
+        "end": ends[1] if ends else None,
+    }
+
+
+METHODS = (
+    Method("get_project_info", "Tell the project's names.", Nothing, project_info),
+    Method("get_project_units", "Tell the units of answers.", Nothing, project_units),
+    Method("get_levels", "List levels with their elevation in mm.", Listing, levels),
+    Method("get_grids", "List the lines of grids.", Nothing, grids),
+    Method("get_current_view", "Tell the active view.", Nothing, current_view),
+    Method("get_views", "List the view in space and a plan a level.", Views, all_views),
+    Method("get_open_documents", "List the document that is open.", Nothing, open_documents),
+    Method("get_selected_element_ids", "Tell the selection: always none.", Nothing, selection),
+)
+
+__all__ = [
+    "METHODS",
+    "Views",
+    "all_views",
+    "current_view",
+    "grids",
+    "levels",
+    "open_documents",
+    "project_info",
+    "project_units",
+    "selection",
+]

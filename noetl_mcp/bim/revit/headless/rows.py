@@ -1,0 +1,189 @@
+"""Rows of answers: what an element is called and is, where it stands, how large it is."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from noetl_mcp.bim.revit.headless import rooms, walls
+from noetl_mcp.bim.revit.headless.document import Document
+from noetl_mcp.bim.revit.headless.frames import Entity, Point
+from noetl_mcp.bim.revit.headless.shapes import Box, axis, box, solids
+
+Row = dict[str, Any]
+_DEEPEST = 16
+
+
+def common(document: Document, element: Entity) -> Row:
+    """Return what every row says."""
+    kind, level = document.kind(element), document.level(element)
+    category = document.category(element)
+    return {
+        "elementId": element.id(),
+        "id": element.id(),
+        "uniqueId": str(element.GlobalId),
+        "name": element.Name,
+        "category": category.key,
+        "categoryName": category.name,
+        "familyName": kind.family,
+        "typeId": kind.id,
+        "typeName": kind.name,
+        "levelId": None if level is None else level.id,
+        "levelName": None if level is None else level.name,
+    }
+
+
+def wall(document: Document, element: Entity) -> Row:
+    """Return the row of a wall."""
+    return common(document, element) | walls.row(document, element)
+
+
+def room(document: Document, element: Entity) -> Row:
+    """Return the row of a room; its level is told by its name, as Revit does."""
+    found = common(document, element) | rooms.row(document, element)
+    return found | {"level": found["levelName"]}
+
+
+def filling(document: Document, element: Entity) -> Row:
+    """Return the row of a door or a window."""
+    host = document.host(element)
+    width, height = (getattr(element, name, None) for name in ("OverallWidth", "OverallHeight"))
+    return common(document, element) | {
+        "hostWallId": None if host is None else host.id(),
+        "hostUniqueId": None if host is None else str(host.GlobalId),
+        "width": _mm(document, width),
+        "height": _mm(document, height),
+        "location": document.point(_place(document, element, width)),
+    }
+
+
+def framed(document: Document, element: Entity) -> Row:
+    """Return the row of a beam, with its two ends."""
+    held = document.frames.of(element)
+    line = axis(element) or _lengthwise(element)
+    ends = [document.point(held.placed(at)) for at in (line[0], line[-1])] if line else [None, None]
+    return common(document, element) | {"start": ends[0], "end": ends[1]}
+
+
+def standing(document: Document, element: Entity) -> Row:
+    """Return the row of something that stands at a place."""
+    held = document.frames.of(element)
+    return common(document, element) | {"location": document.point(held.origin)}
+
+
+def laid(document: Document, element: Entity) -> Row:
+    """Return the row of a floor."""
+    found = box(_own_points(element) or ())
+    thick = None if found is None else document.mm(found.size[2])
+    return standing(document, element) | {"thickness": thick}
+
+
+def world_box(document: Document, element: Entity, depth: int = 0) -> Box | None:
+    """Return the box around an element in the world; None when its shape cannot be read.
+
+    An element that is only a whole has the box of its parts.
+    """
+    held = document.frames.of(element)
+    own = _own_points(element)
+    if own is None:
+        return None
+    points = [held.placed(at) for at in own]
+    for part in _parts(element) if depth < _DEEPEST else ():
+        inner = world_box(document, part, depth + 1)
+        points += [] if inner is None else [inner.least, inner.most]
+    return box(points)
+
+
+def _parts(element: Entity) -> list[Entity]:
+    """Return what an element is made of; the rooms in a room are not parts of it."""
+    rels = getattr(element, "IsDecomposedBy", None) or ()
+    return [one for rel in rels for one in rel.RelatedObjects or () if one.is_a("IfcElement")]
+
+
+def box_row(document: Document, element: Entity) -> Row | None:
+    """Return the box around an element in millimetres."""
+    found = document.once("box", element, world_box)
+    if found is None:
+        return None
+    return {"min": document.point(found.least), "max": document.point(found.most)}
+
+
+def _own_points(element: Entity) -> list[Point] | None:
+    bodies = solids(element)
+    return None if bodies is None else [at for one in bodies for at in one.points]
+
+
+def _mm(document: Document, length: Any) -> float | None:
+    return document.mm(length) if isinstance(length, int | float) else None
+
+
+def _place(document: Document, element: Entity, width: Any) -> Point:
+    """Return the middle of a door's sill, on the line of its wall where that is known.
+
+    A door stands in its opening with a corner at its origin, wherever its leaf may be in the wall.
+    """
+    held = document.frames.of(element)
+    half = width / 2 if isinstance(width, int | float) else 0.0
+    middle = held.placed((half, 0.0, 0.0))
+    host = document.host(element)
+    line = walls.measures(document, host).line if host is not None and host.is_a("IfcWall") else ()
+    return _onto(line[0], line[-1], middle) if len(line) == 2 else middle
+
+
+def _onto(start: Point, end: Point, at: Point) -> Point:
+    """Return the place on a line that is nearest on plan; the height stays."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = dx * dx + dy * dy
+    if length == 0:
+        return at
+    along = ((at[0] - start[0]) * dx + (at[1] - start[1]) * dy) / length
+    return (start[0] + dx * along, start[1] + dy * along, at[2])
+
+
+def _lengthwise(element: Entity) -> tuple[Point, ...]:
+    """Return the line along which a single body is pulled, through the middle of its foot."""
+    bodies = solids(element) or ()
+    if len(bodies) != 1 or bodies[0].pulled is None:
+        return ()
+    foot, pulled = bodies[0].foot, bodies[0].pulled
+    middle = (
+        sum(one[0] for one in foot) / len(foot),
+        sum(one[1] for one in foot) / len(foot),
+        sum(one[2] for one in foot) / len(foot),
+    )
+    return (middle, (middle[0] + pulled[0], middle[1] + pulled[1], middle[2] + pulled[2]))
+
+
+class Shown(NamedTuple):
+    """How the elements of some classes are told."""
+
+    kinds: tuple[str, ...]
+    row: Callable[[Document, Entity], Row]
+
+
+SHOWN: Mapping[str, Shown] = MappingProxyType(
+    {
+        "walls": Shown(("IfcWall",), wall),
+        "rooms": Shown(("IfcSpace",), room),
+        "doors": Shown(("IfcDoor",), filling),
+        "windows": Shown(("IfcWindow",), filling),
+        "floors": Shown(("IfcSlab",), laid),
+        "structuralFrames": Shown(("IfcBeam", "IfcMember"), framed),
+        "structuralColumns": Shown(("IfcColumn",), standing),
+    }
+)
+"""The lists that answers hold, by name."""
+
+__all__ = [
+    "SHOWN",
+    "Row",
+    "Shown",
+    "box_row",
+    "common",
+    "filling",
+    "framed",
+    "laid",
+    "room",
+    "standing",
+    "wall",
+    "world_box",
+]

@@ -1,0 +1,240 @@
+"""The methods that look for elements: in a view, by a word, by what they must be."""
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from noetl_mcp.bim.revit.headless.asking import (
+    BoxRule,
+    Filters,
+    InView,
+    NameRule,
+    Options,
+    ParameterRule,
+    Querying,
+    Searching,
+)
+from noetl_mcp.bim.revit.headless.choosing import (
+    Claim,
+    categories_named,
+    chosen,
+    fits,
+    in_view,
+    level_named,
+    mark,
+    names_of,
+    on_level,
+)
+from noetl_mcp.bim.revit.headless.defects import rows_of
+from noetl_mcp.bim.revit.headless.document import Document
+from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
+from noetl_mcp.bim.revit.headless.parameters import parameter
+from noetl_mcp.bim.revit.headless.refusals import Refused, unknown
+from noetl_mcp.bim.revit.headless.rows import box_row, common, world_box
+from noetl_mcp.bim.revit.headless.shapes import Box
+
+
+def elements_in_view(document: Document, asked: InView) -> Answer:
+    """List what a view shows; without a view, what the whole model holds."""
+    found = chosen(document, document.elements.values(), asked)
+    kept = [one for one in found.elements if _is_shown(document, one, asked)]
+    answer: Answer = {"totalCount": len(kept), "usedActiveView": asked.view_id is None}
+    answer |= {"warnings": list(found.warnings)} if found.warnings else {}
+    if asked.summary_only:
+        return answer
+    page = paged(kept, asked.window)
+    if asked.ids_only:
+        return answer | {"elementIds": [one.id() for one in page]}
+    rows, wrong = rows_of(document, page, common)
+    return answer | {"rows": rows, "items": rows} | wrong
+
+
+def search(document: Document, asked: Searching) -> Answer:
+    """List elements in whose name, type, mark or number a word stands."""
+    claims = _claims_of_categories(document, asked.categories)
+    if asked.view_id is not None:
+        claims += in_view(document, asked.view_id)
+    if asked.level_id is not None:
+        claims.append(on_level(document, asked.level_id))
+    word = asked.keyword if asked.case_sensitive else asked.keyword.casefold()
+
+    def says_it(one: Entity) -> bool:
+        kind = document.kind(one)
+        said = (*names_of(one), kind.name, kind.family, mark(document, one) or "", str(one.id()))
+        return any(word in (name if asked.case_sensitive else name.casefold()) for name in said)
+
+    every = [one for one in document.elements.values() if all(claim(one) for claim in claims)]
+    found = [one for one in every if says_it(one)]
+    rows, wrong = rows_of(document, found[: asked.max_results], common)
+    counts = {"candidates": len(found), "returned": len(rows)}
+    return {"elements": rows, "counts": counts} | wrong
+
+
+def query(document: Document, asked: Querying) -> Answer:
+    """List elements that are all that is asked."""
+    claims = _claims(document, asked.filters)
+    if asked.scope.view_id is not None:
+        claims += in_view(document, asked.scope.view_id)
+    every = list(document.elements.values())
+    found = [one for one in every if all(claim(one) for claim in claims)]
+    found.sort(key=_ORDERS[asked.options.order_by](document))
+    rows, wrong = rows_of(
+        document, found[: asked.options.max_results], partial(_queried, asked.options)
+    )
+    counts = {"scanned": len(every), "candidates": len(found), "returned": len(rows)}
+    answer = {"elements": rows, "totalCount": len(found), "diagnostics": {"counts": counts}}
+    return answer | wrong
+
+
+_ORDERS: dict[str, Callable[[Document], Callable[[Entity], Any]]] = {
+    "id": lambda document: lambda one: one.id(),
+    "name": lambda document: lambda one: (str(one.Name or ""), one.id()),
+    "level": lambda document: lambda one: (_height(document, one), one.id()),
+}
+
+
+def _height(document: Document, one: Entity) -> float:
+    level = document.level(one)
+    return float("-inf") if level is None else level.elevation
+
+
+def _is_shown(document: Document, one: Entity, asked: InView) -> bool:
+    """Whether an element is what the filters of a view's list ask for."""
+    kind, category = document.kind(one), document.category(one)
+    if asked.category_names and category not in categories_named(asked.category_names):
+        return False
+    parts = (
+        (asked.category_name_contains, category.name),
+        (asked.family_name_contains, kind.family),
+        (asked.type_name_contains, kind.name),
+    )
+    return all(word is None or word.casefold() in name.casefold() for word, name in parts)
+
+
+def _claims_of_categories(document: Document, words: Sequence[str] | None) -> list[Claim]:
+    if words is None:
+        return []
+    wanted = categories_named(words)
+    return [lambda one: document.category(one) in wanted]
+
+
+def _claims(document: Document, filters: Filters) -> list[Claim]:
+    claims = _claims_of_categories(document, filters.categories)
+    if filters.class_names is not None:
+        names = tuple(filters.class_names)
+        _demand_classes(document, names)
+        claims.append(lambda one: any(map(one.is_a, names)))
+    if filters.level_id is not None:
+        claims.append(on_level(document, filters.level_id))
+    if filters.level_name is not None:
+        level = level_named(document, filters.level_name)
+        if level is None:
+            raise unknown("level", filters.level_name, [one.name for one in document.levels])
+        claims.append(on_level(document, level.id))
+    if filters.type_name is not None:
+        claims.append(lambda one: document.kind(one).name == filters.type_name)
+    if filters.family_name is not None:
+        claims.append(lambda one: document.kind(one).family == filters.family_name)
+    if filters.name is not None:
+        claims.append(_named(filters.name))
+    claims += [_having(document, rule) for rule in filters.parameters]
+    if filters.bbox is not None:  # the dearest comes last
+        claims.append(_standing(document, filters.bbox))
+    return claims
+
+
+def _demand_classes(document: Document, names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            document.file.by_type(name)
+        except RuntimeError:
+            raise Refused(
+                "INVALID_PARAMS", f"there is no class '{name[:100]}' in {document.file.schema}"
+            ) from None
+
+
+def _named(rule: NameRule) -> Claim:
+    return lambda one: any(fits(name, rule) for name in names_of(one))
+
+
+def _standing(document: Document, rule: BoxRule) -> Claim:
+    least = (rule.min.x, rule.min.y, rule.min.z)
+    most = (rule.max.x, rule.max.y, rule.max.z)
+    if any(a > b for a, b in zip(least, most, strict=True)):
+        raise Refused("INVALID_PARAMS", "the box's 'min' must not be greater than its 'max'")
+    wanted = Box(least, most)
+
+    def stands(one: Entity) -> bool:
+        found = document.once("box", one, world_box)
+        if found is None:
+            return False
+        low = [document.mm(part) for part in found.least]
+        high = [document.mm(part) for part in found.most]
+        if rule.mode == "inside":
+            return all(map(operator.le, wanted.least, low)) and all(
+                map(operator.le, high, wanted.most)
+            )
+        return all(map(operator.le, wanted.least, high)) and all(map(operator.le, low, wanted.most))
+
+    return stands
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "lt": operator.lt,
+    "le": operator.le,
+}
+
+
+def _having(document: Document, rule: ParameterRule) -> Claim:
+    """Return the claim about a parameter; an element without it fulfils no comparison."""
+    if rule.op in _COMPARE and not _is_number(rule.value):
+        raise Refused("INVALID_PARAMS", f"'{rule.op}' compares numbers; 'value' is none")
+    if rule.op == "contains" and not isinstance(rule.value, str):
+        raise Refused("INVALID_PARAMS", "'contains' wants a text as 'value'")
+
+    def holds(one: Entity) -> bool:
+        found = parameter(document, one, rule.param)
+        if rule.op == "exists" or found is None:
+            return found is not None and rule.op == "exists"
+        if rule.op in _COMPARE:
+            return _is_number(found.value) and bool(_COMPARE[rule.op](found.value, rule.value))
+        if rule.op == "contains":
+            return str(rule.value).casefold() in str(found.value).casefold()
+        return _is_same(found.value, rule.value) is (rule.op == "eq")
+
+    return holds
+
+
+def _is_same(found: Any, wanted: Any) -> bool:
+    if _is_number(found) and _is_number(wanted):
+        return bool(abs(found - wanted) <= 1e-6 * max(1.0, abs(found)))
+    return type(found) is type(wanted) and bool(found == wanted)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _queried(options: Options, document: Document, one: Entity) -> Answer:
+    row = common(document, one)
+    if not options.include_element_type:
+        row = {key: row[key] for key in row if key not in ("typeId", "typeName", "familyName")}
+    if options.include_bounding_box:
+        row["bboxMm"] = box_row(document, one)
+    if options.include_parameters:
+        found = ((name, parameter(document, one, name)) for name in options.include_parameters)
+        row["parameters"] = {name: held.value for name, held in found if held is not None}
+    return row
+
+
+METHODS = (
+    Method("get_elements_in_view", "List what a view shows.", InView, elements_in_view),
+    Method("search_elements", "List elements in which a word stands.", Searching, search),
+    Method("query_elements", "List elements that are all that is asked.", Querying, query),
+)
+
+__all__ = ["METHODS", "elements_in_view", "query", "search"]

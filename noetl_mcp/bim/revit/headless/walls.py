@@ -1,0 +1,101 @@
+"""The measures of a wall: its line in the middle, how thick and how high it is.
+
+They come from its axis, its layers and its body, whichever says so; what none of them says is null.
+"""
+
+from typing import Any, NamedTuple
+
+from noetl_mcp.bim.revit.headless.document import Document
+from noetl_mcp.bim.revit.headless.frames import Entity, Point
+from noetl_mcp.bim.revit.headless.parameters import measure
+from noetl_mcp.bim.revit.headless.shapes import Box, axis, box, solids
+
+
+class Measures(NamedTuple):
+    """A wall in the units of the file, its line in the world."""
+
+    line: tuple[Point, ...]
+    thickness: float | None
+    height: float | None
+
+
+def measures(document: Document, wall: Entity) -> Measures:
+    """Return the measures of a wall."""
+    bodies = solids(wall)
+    upright = bodies is not None and bool(bodies) and all(one.is_upright for one in bodies)
+    around = box([at for one in bodies or () for at in one.points])
+    shift, layers = _layers(wall)
+    line = axis(wall)
+    if line:
+        line = _moved(line, shift)
+    elif around is not None and upright:
+        line = _along(around)
+    thickness = layers
+    if thickness is None and around is not None and upright and len(line) == 2:
+        thickness = min(around.size[:2])
+    height = around.size[2] if around is not None else None
+    if height is None:
+        said = measure(document, wall, "Height")
+        height = None if said is None else said / document.to_mm
+    held = document.frames.of(wall)
+    return Measures(tuple(held.placed(at) for at in line), thickness, height)
+
+
+def row(document: Document, wall: Entity) -> dict[str, Any]:
+    """Return what answers tell of a wall beside its names."""
+    found = measures(document, wall)
+    return {
+        "height": _mm(document, found.height),
+        "thickness": _mm(document, found.thickness),
+        "start": document.point(found.line[0]) if found.line else None,
+        "end": document.point(found.line[-1]) if found.line else None,
+    }
+
+
+def _mm(document: Document, length: float | None) -> float | None:
+    return None if length is None else document.mm(length)
+
+
+def _layers(wall: Entity) -> tuple[float, float | None]:
+    """Return how far the middle of the layers is from the axis, and how thick they are together."""
+    for rel in getattr(wall, "HasAssociations", None) or ():
+        if not rel.is_a("IfcRelAssociatesMaterial"):
+            continue
+        usage = rel.RelatingMaterial
+        if usage is None or not usage.is_a("IfcMaterialLayerSetUsage"):
+            continue
+        layers = getattr(usage.ForLayerSet, "MaterialLayers", None) or ()
+        sizes = [one.LayerThickness for one in layers]
+        if not sizes or not all(isinstance(one, int | float) for one in sizes):
+            continue
+        half = sum(sizes) / 2
+        offset = usage.OffsetFromReferenceLine or 0.0
+        return offset + (half if usage.DirectionSense == "POSITIVE" else -half), sum(sizes)
+    return 0.0, None
+
+
+def _moved(line: tuple[Point, ...], shift: float) -> tuple[Point, ...]:
+    """Return a straight line moved aside; one that bends is left where it is."""
+    if not shift or len(line) != 2:
+        return line
+    (x0, y0, z0), (x1, y1, z1) = line
+    length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
+    if length == 0:
+        return line
+    # The layers lie along the y axis of the wall, whichever way its line is drawn.
+    aside = shift / length if x1 >= x0 else -shift / length
+    dx, dy = (y0 - y1) * aside, (x1 - x0) * aside
+    return ((x0 + dx, y0 + dy, z0), (x1 + dx, y1 + dy, z1))
+
+
+def _along(around: Box) -> tuple[Point, ...]:
+    """Return the line through the middle of a box, along its longer side, on the ground."""
+    (x0, y0, z0), (x1, y1, _) = around
+    if x1 - x0 >= y1 - y0:
+        middle = (y0 + y1) / 2
+        return ((x0, middle, z0), (x1, middle, z0))
+    middle = (x0 + x1) / 2
+    return ((middle, y0, z0), (middle, y1, z0))
+
+
+__all__ = ["Measures", "measures", "row"]
