@@ -116,7 +116,7 @@ def _wanted(found: list[_Counted], asked: Types) -> list[_Counted]:
 
 
 def _width(document: Document, counted: _Counted) -> float | None:
-    thickness = measures(document, counted.elements[0]).thickness
+    thickness = document.once("measures", counted.elements[0], measures).thickness
     return None if thickness is None else document.mm(thickness)
 
 

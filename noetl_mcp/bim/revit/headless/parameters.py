@@ -63,7 +63,7 @@ def type_parameters(document: Document, kind: Entity | None) -> list[Parameter]:
 
 def parameter(document: Document, element: Entity, name: str) -> Parameter | None:
     """Return a parameter by its name; the element's own comes before its type's."""
-    return named(parameters(document, element), name)
+    return named(document.once("parameters", element, parameters), name)
 
 
 def named(found: Iterable[Parameter], name: str) -> Parameter | None:
@@ -80,7 +80,8 @@ def named(found: Iterable[Parameter], name: str) -> Parameter | None:
 
 def measure(document: Document, element: Entity, *names: str) -> float | None:
     """Return the first of some quantities that an element tells."""
-    found = {one.name: one.value for one in parameters(document, element)}
+    every = document.once("parameters", element, parameters)
+    found = {one.name: one.value for one in every}
     for name in names:
         value = found.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool):

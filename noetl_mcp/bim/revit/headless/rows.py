@@ -125,7 +125,11 @@ def _place(document: Document, element: Entity, width: Any) -> Point:
     half = width / 2 if isinstance(width, int | float) else 0.0
     middle = held.placed((half, 0.0, 0.0))
     host = document.host(element)
-    line = walls.measures(document, host).line if host is not None and host.is_a("IfcWall") else ()
+    line = (
+        document.once("measures", host, walls.measures).line
+        if host is not None and host.is_a("IfcWall")
+        else ()
+    )
     return _onto(line[0], line[-1], middle) if len(line) == 2 else middle
 
 

@@ -43,7 +43,7 @@ def measures(document: Document, wall: Entity) -> Measures:
 
 def row(document: Document, wall: Entity) -> dict[str, Any]:
     """Return what answers tell of a wall beside its names."""
-    found = measures(document, wall)
+    found = document.once("measures", wall, measures)
     return {
         "height": _mm(document, found.height),
         "thickness": _mm(document, found.thickness),
