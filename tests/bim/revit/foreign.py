@@ -44,15 +44,13 @@ class Foreign:
     def root(self, kind: str, **more: Any) -> Entity:
         return self.file.create_entity(kind, GlobalId=ifcopenshell.guid.new(), **more)
 
-    def axes(self, at: Sequence[float], turned: float = 0.0, *, upside: bool = False) -> Entity:
+    def axes(self, at: Sequence[float], turned: float = 0.0) -> Entity:
         angle = math.radians(turned)
         f = self.file
         return f.create_entity(
             "IfcAxis2Placement3D",
             Location=f.create_entity("IfcCartesianPoint", Coordinates=tuple(map(float, at))),
-            Axis=f.create_entity(
-                "IfcDirection", DirectionRatios=(0.0, 0.0, -5.0 if upside else 5.0)
-            ),
+            Axis=f.create_entity("IfcDirection", DirectionRatios=(0.0, 0.0, 5.0)),
             RefDirection=f.create_entity(
                 "IfcDirection", DirectionRatios=(3 * math.cos(angle), 3 * math.sin(angle), 0.0)
             ),

@@ -96,6 +96,42 @@ def test_a_wall_without_a_line_or_layers_is_measured_by_its_body(tmp_path: Path)
     assert row["end"] == {"x": 150.0, "y": 6000.0, "z": 0.0}
 
 
+def test_layers_of_the_type_say_how_thick_a_wall_is(tmp_path: Path) -> None:
+    made = Foreign()
+    f = made.file
+    found = made.root("IfcWall", Name="W", ObjectPlacement=made.placement((0.0, 0.0, 0.0)))
+    kind = made.root("IfcWallType", Name="RC150", PredefinedType="STANDARD")
+    made.typed(kind, found)
+    material = f.create_entity("IfcMaterial", Name="Concrete")
+    sizes = [
+        f.create_entity("IfcMaterialLayer", Material=material, LayerThickness=size)
+        for size in (120.0, 30.0)
+    ]
+    layers = f.create_entity("IfcMaterialLayerSet", MaterialLayers=sizes)
+    made.root("IfcRelAssociatesMaterial", RelatedObjects=[kind], RelatingMaterial=layers)
+
+    [row] = told(asked(made, tmp_path), "get_walls")["walls"]
+
+    assert row["thickness"] == 150.0
+    assert row["start"] is row["height"] is None
+
+
+def test_a_place_that_is_told_in_a_way_that_is_not_read_is_not_guessed(tmp_path: Path) -> None:
+    made = Foreign()
+    walls = [
+        made.root("IfcWall", Name=f"W{index}", ObjectPlacement=made.placement((0.0, 0.0, 0.0)))
+        for index in range(2)
+    ]
+    walls[0].ObjectPlacement = made.file.create_entity("IfcGridPlacement")
+
+    answer = asked(made, tmp_path).answer("get_walls", {})
+
+    assert [row["name"] for row in answer["walls"]] == ["W1"]
+    [wrong] = answer["issues"]["itemErrors"]
+    assert wrong["elementId"] == walls[0].id()
+    assert "IfcGridPlacement, which is not read" in wrong["msg"]
+
+
 def test_a_round_wall_is_a_line_of_points(tmp_path: Path) -> None:
     made = Foreign()
     f = made.file

@@ -162,11 +162,8 @@ class Document:
 
     def hosted(self, wall: Entity) -> list[Entity]:
         """Return the doors and windows in the openings of a wall."""
-        return [
-            one
-            for number in self._openings
-            if (one := self.elements.get(number)) is not None and self.host(one) == wall
-        ]
+        found = (self.elements.get(number) for number in self._fillings.get(wall.id(), ()))
+        return [one for one in found if one is not None]
 
     def mm(self, length: float) -> float:
         """Return a length of the file in millimetres, to the ten-thousandth."""
@@ -225,6 +222,13 @@ class Document:
             found.update((one.id(), rel.RelatingObject) for one in rel.RelatedObjects or ())
         for rel in self.file.by_type("IfcRelContainedInSpatialStructure"):
             found.update((one.id(), rel.RelatingStructure) for one in rel.RelatedElements or ())
+        return found
+
+    @cached_property
+    def _fillings(self) -> Mapping[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for number, wall in self._hosts():
+            found.setdefault(wall.id(), []).append(number)
         return found
 
     def _hosts(self) -> Iterator[tuple[int, Entity]]:

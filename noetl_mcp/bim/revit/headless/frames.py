@@ -70,9 +70,19 @@ class Frames:
             placement = getattr(placement, "PlacementRelTo", None)
         found = WORLD if placement is None else self._known.get(placement.id(), WORLD)
         for one in reversed(chain):
-            found = found.holding(frame(getattr(one, "RelativePlacement", None)))
+            found = found.holding(_relative(one))
             self._known[one.id()] = found
         return found
+
+
+def _relative(placement: Entity) -> Frame:
+    """Return where a placement is in the one that it stands in; raise ValueError when unknown."""
+    if placement.is_a("IfcLocalPlacement"):
+        return frame(placement.RelativePlacement)
+    position = getattr(placement, "CartesianPosition", None)  # of a place along a line
+    if position is None:
+        raise ValueError(f"where something stands is told by {placement.is_a()}, which is not read")
+    return frame(position)
 
 
 def frame(axes: Entity | None) -> Frame:

@@ -39,7 +39,9 @@ from noetl_mcp.bim.revit.headless.shapes import Box
 def elements_in_view(document: Document, asked: InView) -> Answer:
     """List what a view shows; without a view, what the whole model holds."""
     found = chosen(document, document.elements.values(), asked)
-    kept = [one for one in found.elements if _is_shown(document, one, asked)]
+    claims = _claims_of_categories(document, asked.category_names)
+    claims.append(lambda one: _says(document, one, asked))
+    kept = [one for one in found.elements if all(claim(one) for claim in claims)]
     answer: Answer = {"totalCount": len(kept), "usedActiveView": asked.view_id is None}
     answer |= {"warnings": list(found.warnings)} if found.warnings else {}
     if asked.summary_only:
@@ -100,13 +102,11 @@ def _height(document: Document, one: Entity) -> float:
     return float("-inf") if level is None else level.elevation
 
 
-def _is_shown(document: Document, one: Entity, asked: InView) -> bool:
-    """Whether an element is what the filters of a view's list ask for."""
-    kind, category = document.kind(one), document.category(one)
-    if asked.category_names and category not in categories_named(asked.category_names):
-        return False
+def _says(document: Document, one: Entity, asked: InView) -> bool:
+    """Whether what is asked for stands in the names of an element's category and type."""
+    kind = document.kind(one)
     parts = (
-        (asked.category_name_contains, category.name),
+        (asked.category_name_contains, document.category(one).name),
         (asked.family_name_contains, kind.family),
         (asked.type_name_contains, kind.name),
     )

@@ -24,7 +24,7 @@ def measures(document: Document, wall: Entity) -> Measures:
     bodies = solids(wall)
     upright = bodies is not None and bool(bodies) and all(one.is_upright for one in bodies)
     around = box([at for one in bodies or () for at in one.points])
-    shift, layers = _layers(wall)
+    shift, layers = _layers(document, wall)
     line = axis(wall)
     if line:
         line = _moved(line, shift)
@@ -56,22 +56,26 @@ def _mm(document: Document, length: float | None) -> float | None:
     return None if length is None else document.mm(length)
 
 
-def _layers(wall: Entity) -> tuple[float, float | None]:
+def _layers(document: Document, wall: Entity) -> tuple[float, float | None]:
     """Return how far the middle of the layers is from the axis, and how thick they are together."""
-    for rel in getattr(wall, "HasAssociations", None) or ():
-        if not rel.is_a("IfcRelAssociatesMaterial"):
-            continue
-        usage = rel.RelatingMaterial
-        if usage is None or not usage.is_a("IfcMaterialLayerSetUsage"):
-            continue
-        layers = getattr(usage.ForLayerSet, "MaterialLayers", None) or ()
-        sizes = [one.LayerThickness for one in layers]
-        if not sizes or not all(isinstance(one, int | float) for one in sizes):
-            continue
-        half = sum(sizes) / 2
-        offset = usage.OffsetFromReferenceLine or 0.0
-        return offset + (half if usage.DirectionSense == "POSITIVE" else -half), sum(sizes)
+    for one in (wall, document.type_entity(wall)):
+        for rel in getattr(one, "HasAssociations", None) or ():
+            material = getattr(rel, "RelatingMaterial", None)
+            if material is not None and material.is_a("IfcMaterialLayerSetUsage"):
+                total = _total(material.ForLayerSet)
+                half = (total or 0.0) / 2
+                offset = material.OffsetFromReferenceLine or 0.0
+                return offset + (half if material.DirectionSense == "POSITIVE" else -half), total
+            if material is not None and material.is_a("IfcMaterialLayerSet"):
+                return 0.0, _total(material)
     return 0.0, None
+
+
+def _total(layers: Entity) -> float | None:
+    """Return how thick layers are together."""
+    sizes = [one.LayerThickness for one in getattr(layers, "MaterialLayers", None) or ()]
+    is_told = sizes and all(isinstance(one, int | float) for one in sizes)
+    return sum(sizes) if is_told else None
 
 
 def _moved(line: tuple[Point, ...], shift: float) -> tuple[Point, ...]:
