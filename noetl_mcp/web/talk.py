@@ -16,6 +16,7 @@ from noetl_mcp.broker.givable import wrong_set
 from noetl_mcp.catalog.access import Tokens, may
 from noetl_mcp.database import Error
 from noetl_mcp.diagnostics import closest
+from noetl_mcp.web.bodies import body_of, gone
 from noetl_mcp.web.desks import Desks, Station
 from noetl_mcp.web.faults import Fault, refused
 from noetl_mcp.web.guard import Caller
@@ -90,25 +91,11 @@ class Talk:
 
     async def gone(self) -> None:
         """Wait until the client has left; to be called when its body has come."""
-        while (await self.request.receive())["type"] != "http.disconnect":
-            pass
+        await gone(self.request)
 
     async def raw(self, most: int) -> bytes:
         """Return the bytes that were sent, no more than so many."""
-        said = self.request.headers.get("content-length", "")
-        parts, size = list[bytes](), int(said) if said.isdecimal() else 0
-        if size <= most:
-            size = 0
-            async for part in self.request.stream():
-                parts.append(part)
-                size += len(part)
-                if size > most:
-                    break
-        if size > most:
-            raise Fault(
-                413, "too-large", f"the body is too large; at most {most:,} bytes are taken"
-            )
-        return b"".join(parts)
+        return await body_of(self.request, most)
 
     def query(self, *names: str) -> Mapping[str, str]:
         """Return what stands behind the question mark; refuse names that are not expected."""
