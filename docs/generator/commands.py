@@ -8,8 +8,8 @@ from noetl_mcp.compiler.schema_plan import diagnostics_schema
 
 _HEAD = """
 The commands about the language (`validate`, `compile`, `explain`, `graph`, `migrate`, `schema`,
-`rules`) and those about floor plans (`floorplan`, `mcp floorplan`) read files and need no
-database. All others need one, and start an embedded Postgres when
+`rules`), those about floor plans (`floorplan`, `mcp floorplan`) and `revit serve` read files and
+need no database. All others need one, and start an embedded Postgres when
 [`NOETL_DSN`](settings.md#noetl_dsn) names none; see
 [Run the database](../how-to/run-the-database.md).
 

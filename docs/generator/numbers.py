@@ -22,6 +22,10 @@ from noetl_mcp.settings import _LONGEST_LEASE
 from noetl_mcp.tasks.file_storage import MOST_LISTED, MOST_PATTERN
 from noetl_mcp.tasks.models import said
 from noetl_mcp.tasks.python.pool import Habits
+from noetl_mcp.web.headless.app import MOST_BODY
+from noetl_mcp.web.headless.calls import MOST_NAME
+from noetl_mcp.web.headless.jobs import Bounds
+from noetl_mcp.web.headless.model_thread import MOST_RESULT
 from noetl_mcp.wire import exchange
 from noetl_mcp.worker import iterator
 from noetl_mcp.worker.engine import Terms
@@ -83,6 +87,9 @@ def limits_page() -> str:
         "## Pictures",
         "A larger picture is scaled down to this.",
         table(("what", "most"), _numbered(pictures)),
+        "## The headless Revit server",
+        "What waits and what is over stands in memory; see [how to](../how-to/headless-revit.md).",
+        table(("what", "most", "beyond it"), _headless()),
     )
 
 
@@ -113,6 +120,21 @@ def _running() -> list[tuple[str, str, str]]:
         ("seconds of a `wait`", f"{LONGEST:,.0f}", "ten years it is then"),
         ("workers that a step may take with it", 2, "it is done alone, then a dead letter"),
         ("characters of a result that is shown", MOST_SHOWN, "its size and beginning are shown"),
+    )
+    return [(what, _said(most), beyond) for what, most, beyond in rows]
+
+
+def _headless() -> list[tuple[str, str, str]]:
+    """Return what bounds the calls of a headless server, and what it keeps."""
+    bounds = Bounds()
+    rows = (
+        ("bytes of a request", MOST_BODY, "413, `TOO_LARGE`"),
+        ("bytes of a result", MOST_RESULT, "`RESULT_TOO_LARGE`; ask for a page"),
+        ("characters of a method, an id, a key", MOST_NAME, "400, `INVALID_JSONRPC`"),
+        ("calls that wait", bounds.waiting, "503, `E_BUSY`"),
+        ("bytes of the parameters of all calls that wait", bounds.waiting_bytes, "503, `E_BUSY`"),
+        ("jobs that are kept when they are over", bounds.kept, "the oldest are forgotten"),
+        ("bytes that these have in all", bounds.kept_bytes, "the oldest are forgotten"),
     )
     return [(what, _said(most), beyond) for what, most, beyond in rows]
 

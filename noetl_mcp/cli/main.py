@@ -46,6 +46,7 @@ COMMANDS = {
     "serve": "Serve the JSON API, and work.",
     "token": "Make tokens for those who use the server from elsewhere.",
     "floorplan": "Draw, check, change, measure and export floor plans.",
+    "revit": "Answer as a Revit server does, without Revit.",
     "mcp": "Serve tools to an assistant, over standard input and output.",
     "model": "Run a small model on this machine, to try turns.",
     "status": "Say how the installation is.",
@@ -59,14 +60,14 @@ GROUPS = {
     "Watch": "watch executions show why events ask",
     "Decide": "approve answer signal resolve cancel pause resume retry dead-letters",
     "Operate": "worker serve db model status doctor",
-    "Floor plans": "floorplan mcp",
+    "Plans and models": "floorplan revit mcp",
     "Keys": "credential token",
 }
 """The commands as the help lists them."""
 SILENT = frozenset(
     (
         *("validate", "compile", "explain", "graph", "migrate", "schema", "rules"),
-        *("floorplan", "mcp", "doctor"),
+        *("floorplan", "revit", "mcp", "doctor"),
     )
 )
 """Commands that need no settings, and the one that tells of strange ones itself."""

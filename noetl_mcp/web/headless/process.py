@@ -101,6 +101,7 @@ async def answering(place: Place, opens: Opens, left: asyncio.Event) -> int:
         return HOPELESS
     finally:
         leaving.cancel()
+        place.listening.close()
         thread.shutdown(wait=False, cancel_futures=True)
 
 
