@@ -159,8 +159,7 @@ class Supervisor:
         stops, self._stops = self._stops, 0
         for _ in range(stops):
             words = HURRY if self._asked_to_leave else LEAVE
-            lives = any(place.process is not None for place in self._places)
-            if lives and not self._asked_to_leave:
+            if not self._asked_to_leave:
                 self._told("leaving: finishing or handing back what runs; once more hurries it")
             self._asked_to_leave = True
             for place in self._places:

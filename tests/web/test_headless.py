@@ -12,6 +12,7 @@ import pytest
 
 from noetl_mcp.web.headless.app import MOST_BODY
 from noetl_mcp.web.headless.jobs import Bounds
+from noetl_mcp.web.headless.model_thread import MOST_RESULT
 from tests.cli.test_run import until
 from tests.web.headless import Headless, serving
 
@@ -269,6 +270,13 @@ def test_a_large_result_comes_whole_by_either_way(server: Headless) -> None:
     assert json.loads(row["result_json"])["result"] == asked
 
 
+def test_a_result_that_is_too_large_is_told_and_not_sent(server: Headless) -> None:
+    told = server.rpc("long", bytes=MOST_RESULT)["result"]
+
+    assert (told["ok"], told["code"]) == (False, "RESULT_TOO_LARGE")
+    assert "ask for less" in told["msg"]
+
+
 def test_one_call_too_many_is_told_when_to_come_again() -> None:
     with serving(Bounds(waiting=2)) as server:
         server.held()
@@ -341,7 +349,8 @@ def test_who_waits_when_the_server_leaves_is_told_and_what_runs_is_answered() ->
             for method in ("hold", "echo")
             if method == "hold" or server.model.begun.wait(10)
         ]
-        until(lambda: server.jobs.counts()["ENQUEUED"] == 1)
+        server.enqueue("nothing")
+        until(lambda: server.jobs.counts()["ENQUEUED"] == 2)
         threading.Timer(0.3, server.model.gate.set).start()
 
         server.stop()
@@ -350,3 +359,14 @@ def test_who_waits_when_the_server_leaves_is_told_and_what_runs_is_answered() ->
     assert (runs.status_code, runs.json()["result"]["ok"]) == (200, True)
     assert (waits.status_code, waits.json()["code"]) == (503, "E_LEAVING")
     assert server.model.methods == ["hold"]
+
+
+def test_a_call_that_outlasts_the_leaving_is_told_so() -> None:
+    with serving() as server, ThreadPoolExecutor(1) as clients:
+        asked = clients.submit(httpx.post, f"{server.url}/rpc", json={"method": "hold"}, timeout=20)
+        assert server.model.begun.wait(10)
+
+        server.stop()
+        answer = asked.result(20)
+
+    assert (answer.status_code, answer.json()["code"]) == (503, "E_LEAVING")

@@ -139,6 +139,15 @@ def test_of_what_is_over_so_many_bytes_are_kept_and_the_newest_always() -> None:
     assert [job.order.call.method for job in jobs.listed(None, 9)] == ["c"]
 
 
+def test_what_is_forgotten_makes_room() -> None:
+    jobs = Jobs(Bounds(kept_bytes=100))
+    for _ in range(9):
+        added(jobs, order())
+        do_all(jobs, Outcome(b"x" * 30))
+
+    assert len(jobs.listed(None, 9)) == 3
+
+
 def test_jobs_are_listed_by_state_the_newest_first() -> None:
     jobs = Jobs()
     added(jobs, order("a"), order("b", priority=1), order("c"))

@@ -62,6 +62,41 @@ def test_a_file_that_cannot_be_opened_is_a_sentence_and_nothing_is_tried_again(
     assert "'house.ifc' is no IFC file" in capsys.readouterr().err
 
 
+def test_a_model_that_breaks_what_opens_it_is_not_opened_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def opens(file: Path) -> Document:
+        raise LookupError("no storey 7")
+
+    code = asyncio.run(answering(place(), opens, asyncio.Event()))
+
+    assert code == 2
+    assert "no storey 7" in capsys.readouterr().err
+
+
+def test_who_waits_is_told_at_once_that_the_server_leaves() -> None:
+    asyncio.run(_leaving())
+
+
+async def _leaving() -> None:
+    model, left, at = Opened(), asyncio.Event(), place()
+    serving = asyncio.create_task(answering(at, lambda file: model, left))
+    async with httpx.AsyncClient(base_url=at.url, timeout=20) as client:
+        runs = asyncio.create_task(client.post("/rpc", json={"method": "hold"}))
+        assert await asyncio.to_thread(model.begun.wait, 10)
+        waits = asyncio.create_task(client.post("/rpc", json={"method": "echo"}))
+        while (await client.post("/rpc/status")).json()["result"]["queue"]["queuedCount"] == 0:
+            await asyncio.sleep(0.01)
+        left.set()
+        told = (await waits).json()["code"]
+        is_held = not runs.done()
+        model.gate.set()
+        answered = (await runs).json()["result"]["ok"]
+
+    assert (told, is_held, answered) == ("E_LEAVING", True, True)
+    assert await asyncio.wait_for(serving, 20) == 0
+
+
 def test_who_is_told_to_leave_does_not_wait_for_a_model_to_be_opened() -> None:
     gate = threading.Event()
 

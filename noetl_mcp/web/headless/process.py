@@ -3,6 +3,8 @@
 import asyncio
 import os
 import socket
+import sys
+import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -65,9 +67,13 @@ def main() -> None:
 
 def opened(file: Path) -> Document:
     """Open a model as the methods need it; the library for it is loaded only here."""
+    from noetl_mcp.bim.revit.headless.document import Unreadable
     from noetl_mcp.bim.revit.headless.server import Headless
 
-    return Headless.opened(file)
+    try:
+        return Headless.opened(file)
+    except Unreadable as problem:
+        raise NotReadable(str(problem)) from None
 
 
 async def _heard(told: Mapping[str, Any], parent: Parent) -> int:
@@ -88,6 +94,10 @@ async def answering(place: Place, opens: Opens, left: asyncio.Event) -> int:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not opening.done():
             return 0
+        problem = opening.exception()
+        if problem is not None:
+            _tell(problem)
+            return HOPELESS
         document = opening.result()
         model = ModelThread(document, thread, Jobs())
         leaving.add_done_callback(lambda _: model.leave())
@@ -96,13 +106,17 @@ async def answering(place: Place, opens: Opens, left: asyncio.Event) -> int:
         policy = policy_for(place.host, place.allowed)
         await serve(application(model, server, policy), place.listening, left)
         return 0
-    except NotReadable as problem:
-        say(printable(str(problem)))
-        return HOPELESS
     finally:
         leaving.cancel()
         place.listening.close()
         thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _tell(problem: BaseException) -> None:
+    """Say why a model is not opened; what nobody foresaw is told with where it happened."""
+    if not isinstance(problem, NotReadable):
+        sys.stderr.write("".join(traceback.format_exception(problem)))
+    say(printable(str(problem)))
 
 
 __all__ = ["Document", "Opens", "Place", "answering", "main", "opened"]
