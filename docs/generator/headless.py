@@ -54,7 +54,7 @@ def headless_page() -> str:
     )
 
 
-_OFFERED = {*READS, *ABOUT, "status"}
+_OFFERED = {*READS, *ABOUT}
 
 
 def _method(one: Method) -> str:

@@ -49,6 +49,11 @@ def ping(document: Document, asked: Nothing) -> Answer:
     }
 
 
+def status(document: Document, asked: Nothing) -> Answer:
+    """Tell that calls are answered; whoever serves this tells of its queue in its place."""
+    return {"msg": "ready", "activeDocument": document.title}
+
+
 def context(document: Document, asked: Context) -> Answer:
     """Tell the document and the active view; the standard field `context` holds the rest."""
     return {"data": {"docGuid": document.guid, "docTitle": document.title, "selectionCount": 0}}
@@ -147,6 +152,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         one.name: one
         for one in (
             Method("ping_server", "Say that the server lives.", Nothing, ping),
+            Method("status", "Tell how the server is, and its queue.", Nothing, status),
             Method("get_context", "Tell the document and its state.", Context, context),
             Method("agent_bootstrap", "Tell where one is, in one answer.", Nothing, bootstrap),
             Method("list_commands", "List what can be asked here.", Commands, commands),
