@@ -10,16 +10,16 @@ A plan that is wrong fails every action but `validate`, and its errors are the f
 """
 
 import asyncio
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from noetl_mcp.bim.floorplan.answer import Answer
 from noetl_mcp.cuts import beginning
 from noetl_mcp.playbook.node import Json
+from noetl_mcp.playbook.strict_json import strict_json
 from noetl_mcp.tasks import file_storage as storage
 from noetl_mcp.tasks.calls import Call, Failed, Task
 from noetl_mcp.tasks.folders import Folders, told
@@ -198,13 +198,9 @@ def _picture(said: object) -> bytes:
 
 def _json(text: str) -> object:
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return strict_json(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _no_number(said: str) -> NoReturn:
-    raise ValueError(f"{said} is no number in JSON")
 
 
 def _outcome(action: str, answer: Answer) -> Json:

@@ -5,13 +5,13 @@ A tool gives `{text, data, content}`, a resource `{text, data, contents}`, a pro
 spells it.
 """
 
-import json
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 import mcp_types as types
 
 from noetl_mcp.playbook.node import Json
+from noetl_mcp.playbook.strict_json import strict_json
 
 _LISTS = (dict, list)
 
@@ -74,14 +74,10 @@ def _said_in(text: str) -> Json:
     if text.lstrip()[:1] not in ("{", "["):
         return text
     try:
-        found: Json = json.loads(text, parse_constant=_no_number)
+        found = strict_json(text)
     except (ValueError, RecursionError):
         return text
     return found if isinstance(found, _LISTS) else text
-
-
-def _no_number(said: str) -> NoReturn:
-    raise ValueError(f"{said} is no number in JSON")
 
 
 __all__ = ["of_list", "of_prompt", "of_resource", "of_tool", "plain", "text_of"]

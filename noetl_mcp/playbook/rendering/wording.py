@@ -15,6 +15,7 @@ from noetl_mcp.playbook.rendering.guards import TEXT_LIMIT, Budget, TooMuch, fit
 from noetl_mcp.playbook.rendering.secret import Secret, composed
 from noetl_mcp.playbook.rendering.survey import SCALARS, Survey, called, refuse_machinery
 from noetl_mcp.playbook.rendering.views import Items
+from noetl_mcp.playbook.strict_json import strict_json
 
 Words = str | Secret
 
@@ -147,15 +148,11 @@ def _plain(value: object) -> object:
 def read_json(text: str) -> object:
     """Return the value that a JSON text stands for; what is not strictly JSON is refused."""
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return strict_json(text)
     except RecursionError:
         raise TooMuch("the JSON is nested too deeply") from None
     except ValueError as error:
         raise TemplateRuntimeError(f"this is not JSON: {error}") from None
-
-
-def _no_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON number")
 
 
 __all__ = [
