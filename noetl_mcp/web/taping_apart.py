@@ -13,14 +13,13 @@ from starlette.responses import Response
 from noetl_mcp.assembly import Home
 from noetl_mcp.broker.desk import By
 from noetl_mcp.broker.show import shown
-from noetl_mcp.database import Error, NotReachable, is_lost
 from noetl_mcp.decks import Deck, NoDeck, Playing, Recording
 from noetl_mcp.looking import Looking, Seen
 from noetl_mcp.queue.lease import Status
 from noetl_mcp.settings import Settings
 from noetl_mcp.starting import Order, Started
-from noetl_mcp.web.faults import Fault, refused, told
-from noetl_mcp.web.refusals import KNOWN, fault_of
+from noetl_mcp.web.answering import answer_of
+from noetl_mcp.web.faults import Fault
 from noetl_mcp.web.taping import NAME
 from noetl_mcp.worker.cassette import tape_of
 from noetl_mcp.worker.placed import loop_factory
@@ -29,23 +28,13 @@ _SOONEST, _LATEST = 0.01, 0.25
 
 
 def done(orders: Mapping[str, Any]) -> Response:
-    """Do what is asked and return the answer; what was refused is an answer, too."""
+    """Do what is asked and return the answer."""
     given = orders["given"]
     home = Home(Settings.load(os.environ), orders["dsn"], embedded=orders["embedded"])
     file = Path(orders["folder"]) / "cassette.jsonl"
     deck = _deck(file, given)
     try:
-        return told(_done(deck, deck.furnished(home), given))
-    except Fault as fault:
-        return refused(fault)
-    except NoDeck as problem:
-        return refused(Fault(422, "no-cassette", str(problem)))
-    except KNOWN as problem:
-        return refused(fault_of(problem))
-    except Error as problem:
-        if not is_lost(problem):
-            raise
-        return refused(fault_of(NotReachable("the database went away")))
+        return answer_of(lambda: _done(deck, deck.furnished(home), given))
     finally:
         deck.close()
 
@@ -58,7 +47,10 @@ def _deck(file: Path, given: Mapping[str, Any]) -> Deck:
 
 
 def _done(deck: Deck, home: Home, given: Mapping[str, Any]) -> dict[str, Any]:
-    deck.begin(home, Started(*given["started"]), Order(given["payload"], given["sets"]))
+    try:
+        deck.begin(home, Started(*given["started"]), Order(given["payload"], given["sets"]))
+    except NoDeck as problem:
+        raise Fault(422, "no-cassette", str(problem)) from None
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         seen = runner.run(_until_over(deck, given["seconds"]))
     if seen is None:

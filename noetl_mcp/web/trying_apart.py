@@ -10,13 +10,12 @@ from starlette.responses import Response
 from noetl_mcp import rehearsing
 from noetl_mcp.assembly import Home
 from noetl_mcp.compiler.compile import plan_of
-from noetl_mcp.database import Error, NotReachable, is_lost
 from noetl_mcp.playbook.load import load
 from noetl_mcp.settings import Settings
 from noetl_mcp.starting import Order
 from noetl_mcp.tasks.registry import known_tasks
-from noetl_mcp.web.faults import Fault, refused, told
-from noetl_mcp.web.refusals import KNOWN, fault_of
+from noetl_mcp.web.answering import answer_of
+from noetl_mcp.web.faults import Fault
 from noetl_mcp.web.trying import ASKED, TRIED
 
 MOST_TEXT = 16 * 2**20
@@ -24,22 +23,13 @@ MOST_TEXT = 16 * 2**20
 
 
 def done(orders: Mapping[str, Any]) -> Response:
-    """Do what is asked and return the answer; what was refused is an answer, too."""
+    """Do what is asked and return the answer."""
     home = Home(Settings.load(os.environ), orders["dsn"], embedded=orders["embedded"])
     does: Mapping[str, Callable[[Home, Mapping[str, Any]], Any]] = {
         TRIED.name: _try,
         ASKED.name: _ask,
     }
-    try:
-        return told(does[orders["what"]](home, orders["given"]))
-    except Fault as fault:
-        return refused(fault)
-    except KNOWN as problem:
-        return refused(fault_of(problem))
-    except Error as problem:
-        if not is_lost(problem):
-            raise
-        return refused(fault_of(NotReachable("the database went away")))
+    return answer_of(lambda: does[orders["what"]](home, orders["given"]))
 
 
 def _try(home: Home, given: Mapping[str, Any]) -> dict[str, Any]:
