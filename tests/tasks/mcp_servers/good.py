@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import mcp_types as types
-from mcp.server.mcpserver import Context, Image, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from noetl_mcp.mcp.lean import lean
+
+with lean():  # dozens of tests wait for one of these
+    import mcp_types as types
+    from mcp.server.mcpserver import Context, Image, MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
 
 server = MCPServer("good", log_level="CRITICAL")
 READS = types.ToolAnnotations(read_only_hint=True)
