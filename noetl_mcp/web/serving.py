@@ -16,7 +16,11 @@ DRAIN_SECONDS = 5
 
 
 async def serve(
-    app: ASGIApp, listening: socket.socket, left: asyncio.Event, bounds: Bounds | None = None
+    app: ASGIApp,
+    listening: socket.socket,
+    left: asyncio.Event,
+    bounds: Bounds | None = None,
+    drain: int = DRAIN_SECONDS,
 ) -> None:
     """Answer requests until `left` is set; those under way get a moment to end."""
     protocol: Any = partial(PatientProtocol, Crowd(bounds))
@@ -28,7 +32,7 @@ async def serve(
         access_log=False,
         server_header=False,
         lifespan="on",
-        timeout_graceful_shutdown=DRAIN_SECONDS,
+        timeout_graceful_shutdown=drain,
     )
     server = _Server(config)
 
@@ -53,4 +57,4 @@ class _Server(uvicorn.Server):
         yield
 
 
-__all__ = ["serve"]
+__all__ = ["DRAIN_SECONDS", "serve"]

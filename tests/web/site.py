@@ -18,7 +18,7 @@ from noetl_mcp.settings import Settings
 from noetl_mcp.web.app import application
 from noetl_mcp.web.guard import Policy
 from noetl_mcp.web.patience import Bounds
-from noetl_mcp.web.serving import serve
+from noetl_mcp.web.serving import DRAIN_SECONDS, serve
 from noetl_mcp.wire.addresses import bound
 
 HEAD = "apiVersion: noetl.io/v1\nkind: Playbook\nmetadata: {name: t, path: tests/t}\n"
@@ -41,6 +41,18 @@ FAILING = (
     "  - {step: bad, type: wait, wait: {event: never, timeout: '0.01s'}, next: [end]}\n"
     "  - {step: end}\n"
 )
+READING = ("validate", "compile", "explain", "graph", "migrate")
+"""What is asked about a playbook that is only read."""
+
+
+def chain(length: int) -> str:
+    """Return a playbook of so many steps, one behind the other."""
+    steps = "".join(
+        f"  - {{step: s{n}, type: http, url: 'http://x/{n}', next: [s{n + 1}]}}\n"
+        for n in range(length)
+    )
+    ends = f"  - {{step: s{length}, next: [end]}}\n  - {{step: end}}\n"
+    return f"{HEAD}workflow:\n  - {{step: start, next: [s0]}}\n{steps}{ends}"
 
 
 @dataclass
@@ -93,9 +105,13 @@ class Site:
 
 @contextmanager
 def serving(
-    dsn: str, folder: Path, policy: Policy | None = None, bounds: Bounds | None = None
+    dsn: str,
+    folder: Path,
+    policy: Policy | None = None,
+    bounds: Bounds | None = None,
+    drain: int = DRAIN_SECONDS,
 ) -> Iterator[Site]:
-    """Yield a server on a free port."""
+    """Yield a server on a free port, which ends what is under way after so many seconds."""
     home = Home(Settings.load({"NOETL_HOME": str(folder), "NOETL_DSN": dsn}), dsn, embedded=False)
     listening = bound("127.0.0.1", 0)
     port = listening.getsockname()[1]
@@ -103,7 +119,7 @@ def serving(
 
     def run() -> None:
         asyncio.set_event_loop(loop)
-        loop.run_until_complete(serve(application(home, policy), listening, left, bounds))
+        loop.run_until_complete(serve(application(home, policy), listening, left, bounds, drain))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 

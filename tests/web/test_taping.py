@@ -33,6 +33,10 @@ def statuses(site: Site) -> list[str]:
     return [one["status"] for one in site.get("/api/executions")]
 
 
+def state(site: Site, number: int, step: str) -> Any:
+    return site.get(f"/api/executions/{number}/steps/{step}")["state"]
+
+
 def command(site: Site, *arguments: str | Path) -> Any:
     """Return what a command prints as JSON, at the same installation."""
     home, dsn = str(site.home.settings.home), site.home.dsn
@@ -189,7 +193,7 @@ def test_an_execution_whose_server_leaves_is_cancelled(
 ) -> None:
     answers: list[httpx.Response] = []
 
-    with serving(database, tmp_path) as site:
+    with serving(database, tmp_path, drain=1) as site:
         url = site.url + RECORD
         thread = threading.Thread(
             target=lambda: answers.append(httpx.post(url, json={"content": WAITING}, timeout=60))
@@ -197,6 +201,7 @@ def test_an_execution_whose_server_leaves_is_cancelled(
         thread.start()
         until(lambda: statuses(site) == ["running"])
         number = int(site.get("/api/executions")[0]["execution_id"])
+        until(lambda: state(site, number, "a") == "parked")
     thread.join()
 
     assert answers[0].json()["error"]["code"] == "leaving"

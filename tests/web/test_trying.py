@@ -272,7 +272,7 @@ def test_a_server_that_leaves_takes_what_is_at_work_along(
     body = {"content": ORDERING.replace("/look'", "/slow'"), "payload": {"url": shop.url}}
     answers: list[httpx.Response] = []
 
-    with serving(database, tmp_path) as site:
+    with serving(database, tmp_path, drain=1) as site:
         url = site.url + TRY
         thread = threading.Thread(
             target=lambda: answers.append(httpx.post(url, json=body, timeout=60))
