@@ -1,5 +1,6 @@
 """The methods that tell of the server itself: that it lives, and what it can be asked."""
 
+import hashlib
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from noetl_mcp.bim.revit.headless.method import Answer, Method
 from noetl_mcp.bim.revit.headless.methods import READS
 from noetl_mcp.bim.revit.headless.refusals import Refused, unknown
 from noetl_mcp.bim.revit.headless.understanding import understood
+from noetl_mcp.bim.revit.headless.views import in_space
 from noetl_mcp.bim.revit.methods import METHODS as REGISTRY
 
 PRODUCT = "noetl-mcp headless Revit"
@@ -55,8 +57,42 @@ def status(document: Document, asked: Nothing) -> Answer:
 
 
 def context(document: Document, asked: Context) -> Answer:
-    """Tell the document and the active view; the standard field `context` holds the rest."""
-    return {"data": {"docGuid": document.guid, "docTitle": document.title, "selectionCount": 0}}
+    """Tell the document and its state, as the standard field `context` does."""
+    found = state(document)
+    told = {
+        "tokenVersion": found["contextTokenVersion"],
+        "revision": found["contextRevision"],
+        "contextToken": found["contextToken"],
+        "docGuid": document.guid,
+        "docTitle": document.title,
+        "activeViewId": found["activeViewId"],
+        "selectionCount": 0,
+    }
+    return {"data": told | ({"selectionIds": []} if asked.include_selection_ids else {})}
+
+
+def state(document: Document) -> Answer:
+    """Return the standard field `context`: the document, its state and the active view."""
+    active = in_space(document)
+    return {
+        "docTitle": document.title,
+        "docKey": document.guid,
+        "docKeySource": "IfcProject.GlobalId",
+        "docKeyStable": True,
+        "docGuid": document.guid,
+        "activeViewId": active.id,
+        "activeViewName": active.name,
+        "activeViewType": active.kind,
+        "contextTokenVersion": "ctx.v1",
+        "contextRevision": 0,
+        "contextToken": token(document),
+    }
+
+
+def token(document: Document) -> str:
+    """Return a word for the state of a document: another model, or a change, has another."""
+    said = f"{document.guid}:{document.digest}"
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
 
 
 def bootstrap(document: Document, asked: Nothing) -> Answer:
@@ -70,6 +106,7 @@ def bootstrap(document: Document, asked: Nothing) -> Answer:
             "levels": [one.name for one in document.levels],
             "elementCount": len(document.elements),
         },
+        "environment": {"activeViewId": in_space(document).id},
         "units": {"length": "mm", "area": "m2", "angle": "deg"},
     }
 
@@ -163,4 +200,12 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 
-__all__ = ["METHODS", "PRODUCT", "not_offered", "offered", "unknown_method"]
+__all__ = [
+    "METHODS",
+    "PRODUCT",
+    "not_offered",
+    "offered",
+    "state",
+    "token",
+    "unknown_method",
+]

@@ -3,7 +3,6 @@
 One model is asked by one thread at a time; whoever serves it sees to that.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +14,6 @@ from noetl_mcp.bim.revit.headless.document import Document
 from noetl_mcp.bim.revit.headless.method import Answer
 from noetl_mcp.bim.revit.headless.refusals import Refused
 from noetl_mcp.bim.revit.headless.understanding import understood
-from noetl_mcp.bim.revit.headless.views import in_space
 from noetl_mcp.bim.revit.methods import METHODS
 
 Clock = Callable[[], float]
@@ -59,9 +57,10 @@ class Headless:
         except DEFECTS as broken:
             found = _refused(Refused("MODEL_DEFECT", said(broken)))
         warnings = found.pop("warnings", [])
+        context = about.state(self.document)
         took = round((self._clock() - started) * 1000, 3)
         standard = {"ok": True, "code": "OK", "msg": "", "warnings": warnings}
-        return standard | found | {"timings": {"totalMs": took}, "context": self._context()}
+        return standard | found | {"timings": {"totalMs": took}, "context": context}
 
     def _done(self, name: str, params: Mapping[str, Any]) -> Answer:
         self._guard(params)
@@ -91,26 +90,8 @@ class Headless:
 
     @property
     def token(self) -> str:
-        """A word for the state of the document: another model, or a change, has another."""
-        said = f"{self.document.guid}:{self.document.digest}"
-        return hashlib.sha256(said.encode()).hexdigest()[:32]
-
-    def _context(self) -> Answer:
-        document = self.document
-        active = in_space(document)
-        return {
-            "docTitle": document.title,
-            "docKey": document.guid,
-            "docKeySource": "IfcProject.GlobalId",
-            "docKeyStable": True,
-            "docGuid": document.guid,
-            "activeViewId": active.id,
-            "activeViewName": active.name,
-            "activeViewType": active.kind,
-            "contextTokenVersion": "ctx.v1",
-            "contextRevision": 0,
-            "contextToken": self.token,
-        }
+        """A word for the state of the document."""
+        return about.token(self.document)
 
 
 _SHARED = frozenset((*_PASSED_ON, *_GUARDS, *_CHOICES))
