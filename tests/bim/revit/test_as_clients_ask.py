@@ -27,3 +27,49 @@ def test_an_agent_is_told_the_active_view_at_its_start(house: Headless) -> None:
     active = told(house, "agent_bootstrap")["environment"]["activeViewId"]
 
     assert active == told(house, "get_current_view")["viewId"]
+
+
+def test_a_list_of_what_a_view_shows_says_which_view_and_can_be_names_alone(
+    house: Headless,
+) -> None:
+    whole, plan, _ = told(house, "get_views")["views"]
+
+    assert told(house, "get_elements_in_view", count=0)["viewId"] == whole["viewId"]
+    shown = told(house, "get_elements_in_view", viewId=plan["viewId"], categoryNames=["Rooms"])
+    assert (shown["viewId"], shown["usedActiveView"]) == (plan["viewId"], False)
+    names = told(
+        house,
+        "get_elements_in_view",
+        viewId=plan["viewId"],
+        categoryNames=["Rooms"],
+        namesOnly=True,
+    )
+    assert names["names"] == [one["name"] for one in shown["rows"]]
+    assert "rows" not in names
+
+
+def test_a_room_has_one_name_in_all_answers(house: Headless) -> None:
+    [room] = told(house, "get_rooms", nameContains="küche")["rooms"]
+
+    assert (room["number"], room["name"]) == ("Kitchen", "Küche")
+    assert told(house, "get_rooms", nameContains="küche", namesOnly=True)["names"] == ["Küche"]
+    [found] = told(house, "search_elements", keyword="küche")["elements"]
+    assert found["name"] == "Küche"
+    ordered = told(house, "query_elements", filters={"categories": ["Rooms"]})["elements"]
+    assert "Küche" in {one["name"] for one in ordered}
+
+
+def test_types_of_a_level_that_nothing_has_are_none_and_it_says_so(house: Headless) -> None:
+    answer = told(house, "get_types_in_view", levelName="grund")
+
+    assert answer["totalCount"] == 0
+    assert "did you mean 'ground'" in answer["warnings"][0]
+    short = told(house, "get_types_in_view", levelName="grund", summaryOnly=True)
+    assert short["warnings"] == answer["warnings"]
+
+
+def test_instances_are_named_by_their_own_names(house: Headless) -> None:
+    rows = told(house, "get_family_instances", categoryNames=["Doors"])["instances"]
+
+    found = told(house, "get_family_instances", categoryNames=["Doors"], namesOnly=True)
+    assert found["names"] == [one["name"] for one in rows]

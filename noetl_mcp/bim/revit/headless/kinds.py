@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from noetl_mcp.bim.revit.headless.asking import InView, Listing, Types
-from noetl_mcp.bim.revit.headless.choosing import categories_named, chosen
+from noetl_mcp.bim.revit.headless.choosing import Chosen, categories_named, chosen
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document, Kind
 from noetl_mcp.bim.revit.headless.frames import Entity
@@ -77,9 +77,10 @@ def types_in_view(document: Document, asked: InView) -> Answer:
     if asked.category_names:
         wanted = categories_named(asked.category_names)
         elements = [one for one in elements if document.category(one) in wanted]
-    found = _counted(document, chosen(document, elements, asked).elements)
+    kept = chosen(document, elements, asked)
+    found = _counted(document, kept.elements)
     rows = [one.row() for one in paged(found, asked.window)]
-    return _cut(len(found), "types", rows, asked)
+    return _cut(len(found), "types", rows, asked, _warned(kept))
 
 
 def materials(document: Document, asked: Listing) -> Answer:
@@ -101,8 +102,11 @@ def family_instances(document: Document, asked: InView) -> Answer:
         every = (one for one in every if document.category(one) in wanted)
     found = chosen(document, every, asked)
     rows, wrong = rows_of(document, paged(found.elements, asked.window), common)
-    more = wrong | ({"warnings": list(found.warnings)} if found.warnings else {})
-    return _cut(len(found.elements), "instances", rows, asked, more)
+    return _cut(len(found.elements), "instances", rows, asked, wrong | _warned(found))
+
+
+def _warned(found: Chosen) -> Answer:
+    return {"warnings": list(found.warnings)} if found.warnings else {}
 
 
 def _wanted(found: list[_Counted], asked: Types) -> list[_Counted]:
@@ -124,15 +128,17 @@ def _cut(
     total: int, name: str, rows: list[Row], asked: Listing, more: dict[str, Any] | None = None
 ) -> Answer:
     """Return the rows of a page, or what is asked for in their place."""
-    found: Answer = {"totalCount": total}
+    more = more or {}
+    found: Answer = {"totalCount": total} | {key: more[key] for key in more if key == "warnings"}
     if asked.summary_only:
         return found
     if asked.ids_only:
         ids = [row["elementId"] for row in rows if row["elementId"] is not None]
         return found | {"elementIds": ids}
     if asked.names_only:
-        return found | {"names": [row.get("typeName", row.get("name")) for row in rows]}
-    return found | {name: rows} | (more or {})
+        key = "typeName" if name == "types" else "name"
+        return found | {"names": [row[key] or "" for row in rows]}
+    return found | {name: rows} | more
 
 
 METHODS = (

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from noetl_mcp.bim.revit.headless.asking import Choosing, Columns, Floors, Openings
-from noetl_mcp.bim.revit.headless.choosing import chosen, names_of
+from noetl_mcp.bim.revit.headless.choosing import chosen
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document
 from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
-from noetl_mcp.bim.revit.headless.rows import SHOWN, Row
+from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, called
 
 _FLOORS = "OST_Floors"
 
@@ -44,7 +44,7 @@ def listed(
     if asked.ids_only:
         return total | {"elementIds": [one.id() for one in page]}
     if asked.names_only:
-        return total | {"names": [(names_of(one) or ("",))[0] for one in page]}
+        return total | {"names": [called(one) or "" for one in page]}
     rows, wrong = rows_of(document, page, row)
     if getattr(asked, "include_location", True) is False:
         rows = [{key: one[key] for key in one if key != "location"} for one in rows]

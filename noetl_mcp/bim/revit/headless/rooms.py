@@ -28,7 +28,6 @@ def row(document: Document, room: Entity) -> dict[str, Any]:
             place = document.point(held.placed((*centre, largest[0][2])))
     return {
         "number": str(room.Name or ""),
-        "name": str(room.LongName or room.Name or ""),
         "area": said,
         "center": place,
         "state": "placed" if feet or said is not None else "unplaced",

@@ -21,7 +21,7 @@ def common(document: Document, element: Entity) -> Row:
         "elementId": element.id(),
         "id": element.id(),
         "uniqueId": str(element.GlobalId),
-        "name": element.Name,
+        "name": called(element),
         "category": category.key,
         "categoryName": category.name,
         "familyName": kind.family,
@@ -30,6 +30,13 @@ def common(document: Document, element: Entity) -> Row:
         "levelId": None if level is None else level.id,
         "levelName": None if level is None else level.name,
     }
+
+
+def called(element: Entity) -> str | None:
+    """Return the one name of an element; that of a room is its long one, beside its number."""
+    said = getattr(element, "LongName", None) if element.is_a("IfcSpace") else None
+    found: str | None = said or element.Name
+    return found
 
 
 def wall(document: Document, element: Entity) -> Row:
@@ -182,6 +189,7 @@ __all__ = [
     "Row",
     "Shown",
     "box_row",
+    "called",
     "common",
     "filling",
     "framed",

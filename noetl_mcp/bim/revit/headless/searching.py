@@ -32,8 +32,9 @@ from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
 from noetl_mcp.bim.revit.headless.parameters import parameter
 from noetl_mcp.bim.revit.headless.refusals import Refused, unknown
-from noetl_mcp.bim.revit.headless.rows import box_row, common, world_box
+from noetl_mcp.bim.revit.headless.rows import box_row, called, common, world_box
 from noetl_mcp.bim.revit.headless.shapes import Box
+from noetl_mcp.bim.revit.headless.views import in_space
 
 
 def elements_in_view(document: Document, asked: InView) -> Answer:
@@ -42,13 +43,17 @@ def elements_in_view(document: Document, asked: InView) -> Answer:
     claims = _claims_of_categories(document, asked.category_names)
     claims.append(lambda one: _says(document, one, asked))
     kept = [one for one in found.elements if all(claim(one) for claim in claims)]
-    answer: Answer = {"totalCount": len(kept), "usedActiveView": asked.view_id is None}
+    shown = in_space(document).id if asked.view_id is None else asked.view_id
+    answer: Answer = {"totalCount": len(kept), "viewId": shown}
+    answer["usedActiveView"] = asked.view_id is None
     answer |= {"warnings": list(found.warnings)} if found.warnings else {}
     if asked.summary_only:
         return answer
     page = paged(kept, asked.window)
     if asked.ids_only:
         return answer | {"elementIds": [one.id() for one in page]}
+    if asked.names_only:
+        return answer | {"names": [called(one) or "" for one in page]}
     rows, wrong = rows_of(document, page, common)
     return answer | {"rows": rows, "items": rows} | wrong
 
@@ -92,7 +97,7 @@ def query(document: Document, asked: Querying) -> Answer:
 
 _ORDERS: dict[str, Callable[[Document], Callable[[Entity], Any]]] = {
     "id": lambda document: lambda one: one.id(),
-    "name": lambda document: lambda one: (str(one.Name or ""), one.id()),
+    "name": lambda document: lambda one: (called(one) or "", one.id()),
     "level": lambda document: lambda one: (_height(document, one), one.id()),
 }
 
