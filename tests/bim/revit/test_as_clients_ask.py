@@ -1,9 +1,11 @@
 """What scripts for a real Revit ask, and what they must be able to rely on."""
 
+from typing import Any
+
 import pytest
 
 from noetl_mcp.bim.revit.headless.server import Headless
-from tests.bim.revit.asked import HOUSE, opened, told
+from tests.bim.revit.asked import HOUSE, opened, refused, told
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +75,68 @@ def test_instances_are_named_by_their_own_names(house: Headless) -> None:
 
     found = told(house, "get_family_instances", categoryNames=["Doors"], namesOnly=True)
     assert found["names"] == [one["name"] for one in rows]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "says"),
+    [
+        ("get_walls", {"elementIds": [1, 2]}, "there is no element 1"),
+        ("get_walls", {"uniqueId": "nobody"}, "there is no element 'nobody'"),
+        ("get_doors", {"hostWallId": 1}, "there is no element 1"),
+        ("get_doors", {"typeId": 1}, "there is no type 1"),
+    ],
+)
+def test_an_id_that_nothing_has_is_told(
+    method: str, params: dict[str, Any], says: str, house: Headless
+) -> None:
+    answer = told(house, method, **params)
+
+    assert answer["totalCount"] == 0
+    assert says in answer["warnings"][0]
+
+
+def test_an_id_that_is_missing_among_others_is_told(house: Headless) -> None:
+    [wall] = told(house, "get_walls", count=1)["walls"]
+    door = told(house, "get_doors", count=1)["doors"][0]["elementId"]
+
+    answer = told(house, "get_walls", elementIds=[wall["elementId"], 1, door])
+
+    assert answer["walls"] == [wall]
+    assert answer["warnings"] == [
+        "there is no element 1",
+        f"element {door} is not in this list: it is an IfcDoor",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("filters", "says"),
+    [
+        (
+            {"parameters": [{"param": "IsExternl", "value": True}]},
+            "nothing that was looked at has the parameter 'IsExternl'; did you mean 'IsExternal'?",
+        ),
+        ({"typeName": "Wall 20 mm"}, "no type 'Wall 20 mm'; did you mean 'Wall 200 mm'"),
+        ({"familyName": "Wal"}, "no family 'Wal'"),
+    ],
+)
+def test_a_query_for_what_nothing_has_says_so(
+    filters: dict[str, Any], says: str, house: Headless
+) -> None:
+    answer = told(house, "query_elements", filters=filters)
+
+    assert answer["totalCount"] == 0
+    assert says in answer["warnings"][0]
+
+
+def test_a_query_that_finds_nothing_of_what_there_is_has_nothing_to_say(house: Headless) -> None:
+    rules = [{"param": "Reference", "value": "Attic"}, {"param": "Nothing", "value": 1}]
+
+    answer = told(house, "query_elements", filters={"parameters": rules})
+
+    assert (answer["totalCount"], answer["warnings"]) == (0, [])
+
+
+def test_a_class_of_revit_is_refused_with_that_of_ifc(house: Headless) -> None:
+    words = refused(house, "query_elements", filters={"classNames": ["Wall"]})[1]
+
+    assert words == "there is no class 'Wall' in IFC4; did you mean 'IfcWall'?"

@@ -4,7 +4,7 @@ A name that nothing has chooses nothing, and says so; a level's name that two le
 refused.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -16,8 +16,10 @@ from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.parameters import parameter
 from noetl_mcp.bim.revit.headless.refusals import Refused, unknown
 from noetl_mcp.bim.revit.headless.views import view
+from noetl_mcp.cuts import beginning
 
 Claim = Callable[[Entity], bool]
+_MOST_TOLD = 5
 
 
 class Chosen(NamedTuple):
@@ -33,8 +35,11 @@ def chosen(document: Document, elements: Iterable[Entity], asked: Choosing) -> C
     claims += _named(document, asked)
     if isinstance(asked, Openings):
         claims += _hosted(document, asked)
-    kept = tuple(one for one in elements if all(claim(one) for claim in claims))
-    return Chosen(kept, () if kept else tuple(_why_none(document, asked)))
+    every = list(elements)
+    kept = tuple(one for one in every if all(claim(one) for claim in claims))
+    warnings = [*_strangers(document, every, asked)]
+    warnings += [] if kept else _why_none(document, asked)
+    return Chosen(kept, tuple(warnings))
 
 
 def level_named(document: Document, name: str) -> Level | None:
@@ -67,7 +72,7 @@ def element(document: Document, number: int | None, unique_id: str | None) -> En
         raise Refused("INVALID_PARAMS", "'elementId' and 'uniqueId' name different elements")
     found = by_name if number is None else by_number
     if found is None:
-        raise Refused("NOT_FOUND", f"there is no element {number or unique_id}")
+        raise Refused("NOT_FOUND", no_element(number or unique_id or ""))
     return found
 
 
@@ -205,23 +210,61 @@ def _never(one: Entity) -> bool:
     return False
 
 
+def _strangers(document: Document, every: Sequence[Entity], asked: Choosing) -> Iterator[str]:
+    """Yield which of the elements that were named are not among those of a list."""
+    numbers = [*(asked.element_ids or ()), *({asked.element_id} - {None})]
+    names = [*(asked.unique_ids or ()), *({asked.unique_id} - {None})]
+    if not numbers and not names:
+        return
+    there = {one.id() for one in every}
+    found, missing = elements(document, numbers, names)
+    others = [one for one in found if one.id() not in there]
+    for name in missing[:_MOST_TOLD]:
+        yield no_element(name)
+    for one in others[:_MOST_TOLD]:
+        yield f"element {one.id()} is not in this list: it is an {one.is_a()}"
+    left = max(0, len(missing) - _MOST_TOLD) + max(0, len(others) - _MOST_TOLD)
+    if left:
+        yield f"and {left} more"
+
+
+def no_element(name: int | str) -> str:
+    """Return the words for an element that is not there."""
+    shown = name if isinstance(name, int) else f"'{beginning(name, 100)}'"
+    return f"there is no element {shown}"
+
+
 def _why_none(document: Document, asked: Choosing) -> Iterable[str]:
     """Yield which names nothing has, when nothing was chosen."""
     levels = [one.name for one in document.levels]
     for name in (asked.level, asked.level_name):
         if name is not None and name not in levels:
             yield str(unknown("level", name, levels))
-    kinds = [document.kind(one) for one in document.elements.values()]
-    if asked.type_name is not None:
-        names = {one.name for one in kinds}
-        if asked.type_name not in names:
-            yield str(unknown("type", asked.type_name, names))
-    if asked.family_name is not None:
-        families = {one.family for one in kinds}
-        if asked.family_name not in families:
-            yield str(unknown("family", asked.family_name, families))
+    yield from unknown_types(document, asked.type_name, asked.family_name)
     if asked.level_id is not None and all(one.id != asked.level_id for one in document.levels):
         yield f"there is no level {asked.level_id}"
+    if asked.type_id is not None and asked.type_id not in _type_ids(document):
+        yield f"there is no type {asked.type_id}"
+    if isinstance(asked, Openings):
+        hosts = [one for one in (asked.host_wall_id, asked.wall_id) if one is not None]
+        hosted = [asked.host_unique_id] if asked.host_unique_id is not None else []
+        yield from map(no_element, elements(document, hosts, hosted)[1])
+
+
+def _type_ids(document: Document) -> set[int | None]:
+    """Return the ids of types, those too that stand in names alone."""
+    return {document.kind(one).id for one in document.elements.values()} | {*document.types}
+
+
+def unknown_types(document: Document, name: str | None, family: str | None) -> Iterator[str]:
+    """Yield which of the names of a type and a family nothing has."""
+    kinds = [document.kind(one) for one in document.elements.values()]
+    for what, word, known in (
+        ("type", name, {one.name for one in kinds}),
+        ("family", family, {one.family for one in kinds}),
+    ):
+        if word is not None and word not in known:
+            yield str(unknown(what, word, known))
 
 
 __all__ = [
@@ -237,4 +280,5 @@ __all__ = [
     "mark",
     "names_of",
     "on_level",
+    "unknown_types",
 ]

@@ -1,7 +1,8 @@
 """The methods that look for elements: in a view, by a word, by what they must be."""
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -25,16 +26,19 @@ from noetl_mcp.bim.revit.headless.choosing import (
     mark,
     names_of,
     on_level,
+    unknown_types,
 )
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document
 from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
-from noetl_mcp.bim.revit.headless.parameters import parameter
+from noetl_mcp.bim.revit.headless.parameters import parameter, parameters
 from noetl_mcp.bim.revit.headless.refusals import Refused, unknown
 from noetl_mcp.bim.revit.headless.rows import box_row, called, common, world_box
 from noetl_mcp.bim.revit.headless.shapes import Box
 from noetl_mcp.bim.revit.headless.views import in_space
+from noetl_mcp.cuts import beginning
+from noetl_mcp.diagnostics import closest
 
 
 def elements_in_view(document: Document, asked: InView) -> Answer:
@@ -81,7 +85,8 @@ def search(document: Document, asked: Searching) -> Answer:
 
 def query(document: Document, asked: Querying) -> Answer:
     """List elements that are all that is asked."""
-    claims = _claims(document, asked.filters)
+    rules = [_Having(document, rule) for rule in asked.filters.parameters]
+    claims = _claims(document, asked.filters, rules)
     if asked.scope.view_id is not None:
         claims += in_view(document, asked.scope.view_id)
     every = list(document.elements.values())
@@ -92,9 +97,18 @@ def query(document: Document, asked: Querying) -> Answer:
     )
     counts = {"scanned": len(every), "candidates": len(found), "returned": len(rows)}
     answer = {"elements": rows, "totalCount": len(found), "diagnostics": {"counts": counts}}
-    return answer | wrong
+    warnings = [] if found else [*_why_none(document, asked.filters, rules)]
+    return answer | wrong | ({"warnings": warnings} if warnings else {})
 
 
+def _why_none(document: Document, filters: Filters, rules: Iterable["_Having"]) -> Iterator[str]:
+    """Yield which names nothing has, when nothing was found."""
+    yield from unknown_types(document, filters.type_name, filters.family_name)
+    for one in rules:
+        yield from one.missed()
+
+
+_LOOKED_AT = 1_000
 _ORDERS: dict[str, Callable[[Document], Callable[[Entity], Any]]] = {
     "id": lambda document: lambda one: one.id(),
     "name": lambda document: lambda one: (called(one) or "", one.id()),
@@ -125,7 +139,7 @@ def _claims_of_categories(document: Document, words: Sequence[str] | None) -> li
     return [lambda one: document.category(one) in wanted]
 
 
-def _claims(document: Document, filters: Filters) -> list[Claim]:
+def _claims(document: Document, filters: Filters, rules: Sequence["_Having"]) -> list[Claim]:
     claims = _claims_of_categories(document, filters.categories)
     if filters.class_names is not None:
         names = tuple(filters.class_names)
@@ -144,7 +158,7 @@ def _claims(document: Document, filters: Filters) -> list[Claim]:
         claims.append(lambda one: document.kind(one).family == filters.family_name)
     if filters.name is not None:
         claims.append(_named(filters.name))
-    claims += [_having(document, rule) for rule in filters.parameters]
+    claims += [one.holds for one in rules]
     if filters.bbox is not None:  # the dearest comes last
         claims.append(_standing(document, filters.bbox))
     return claims
@@ -155,9 +169,16 @@ def _demand_classes(document: Document, names: Iterable[str]) -> None:
         try:
             document.file.by_type(name)
         except RuntimeError:
-            raise Refused(
-                "INVALID_PARAMS", f"there is no class '{name[:100]}' in {document.file.schema}"
-            ) from None
+            raise Refused("INVALID_PARAMS", _no_class(document, name)) from None
+
+
+def _no_class(document: Document, name: str) -> str:
+    """Return that there is no such class, and that of IFC where it was one of Revit."""
+    schema = document.file.schema
+    with suppress(RuntimeError):
+        document.file.by_type(f"Ifc{name}")
+        return f"there is no class '{name[:100]}' in {schema}; did you mean 'Ifc{name[:100]}'?"
+    return f"there is no class '{name[:100]}' in {schema}"
 
 
 def _named(rule: NameRule) -> Claim:
@@ -194,24 +215,43 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def _having(document: Document, rule: ParameterRule) -> Claim:
-    """Return the claim about a parameter; an element without it fulfils no comparison."""
-    if rule.op in _COMPARE and not _is_number(rule.value):
-        raise Refused("INVALID_PARAMS", f"'{rule.op}' compares numbers; 'value' is none")
-    if rule.op == "contains" and not isinstance(rule.value, str):
-        raise Refused("INVALID_PARAMS", "'contains' wants a text as 'value'")
+class _Having:
+    """What a parameter must be, and whether anything that was looked at has it at all."""
 
-    def holds(one: Entity) -> bool:
-        found = parameter(document, one, rule.param)
-        if rule.op == "exists" or found is None:
-            return found is not None and rule.op == "exists"
+    def __init__(self, document: Document, rule: ParameterRule) -> None:
+        if rule.op in _COMPARE and not _is_number(rule.value):
+            raise Refused("INVALID_PARAMS", f"'{rule.op}' compares numbers; 'value' is none")
+        if rule.op == "contains" and not isinstance(rule.value, str):
+            raise Refused("INVALID_PARAMS", "'contains' wants a text as 'value'")
+        self._document = document
+        self._rule = rule
+        self._lacking = list[Entity]()
+        self._is_had = False
+
+    def holds(self, one: Entity) -> bool:
+        """Whether an element has such a parameter."""
+        found, rule = parameter(self._document, one, self._rule.param), self._rule
+        if found is None:
+            self._lacking += [one] if len(self._lacking) < _LOOKED_AT else []
+            return False
+        self._is_had = True
+        if rule.op == "exists":
+            return True
         if rule.op in _COMPARE:
             return _is_number(found.value) and bool(_COMPARE[rule.op](found.value, rule.value))
         if rule.op == "contains":
             return str(rule.value).casefold() in str(found.value).casefold()
         return _is_same(found.value, rule.value) is (rule.op == "eq")
 
-    return holds
+    def missed(self) -> Iterator[str]:
+        """Yield that nothing has the parameter, with the nearest name that there is."""
+        if self._is_had or not self._lacking:
+            return
+        every = (self._document.once("parameters", one, parameters) for one in self._lacking)
+        near = closest(self._rule.param, tuple({one.name for held in every for one in held}))
+        more = f"; did you mean '{near}'?" if near else ""
+        name = beginning(self._rule.param, 100)
+        yield f"nothing that was looked at has the parameter '{name}'{more}"
 
 
 def _is_same(found: Any, wanted: Any) -> bool:
