@@ -1,11 +1,13 @@
 """What scripts for a real Revit ask, and what they must be able to rely on."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noetl_mcp.bim.revit.headless.server import Headless
 from tests.bim.revit.asked import HOUSE, opened, refused, told
+from tests.bim.revit.foreign import Foreign
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +142,81 @@ def test_a_class_of_revit_is_refused_with_that_of_ifc(house: Headless) -> None:
     words = refused(house, "query_elements", filters={"classNames": ["Wall"]})[1]
 
     assert words == "there is no class 'Wall' in IFC4; did you mean 'IfcWall'?"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "says"),
+    [
+        (
+            "get_instance_parameters_bulk",
+            {"elementIds": [1], "paramKeys": [{"builtInName": "ALL_MODEL_MARK"}]},
+            "'paramKeys.0.name' is missing; 'paramKeys.0.builtInName' is not known",
+        ),
+        (
+            "get_instance_parameters_bulk",
+            {"elementIds": [1], "paramKeys": ["Mark"]},
+            "'paramKeys.0' must be an object",
+        ),
+        ("get_walls", {"_shape": {"page": {"skp": 1}}}, "'_shape.page.skp' is not known"),
+        ("query_elements", {"filters": 1}, "'filters' must be an object"),
+    ],
+)
+def test_what_is_wrong_inside_a_parameter_is_told_in_words_of_the_wire(
+    method: str, params: dict[str, Any], says: str, house: Headless
+) -> None:
+    assert refused(house, method, **params) == ("INVALID_PARAMS", says)
+
+
+def test_methods_are_found_by_some_of_the_words_when_none_has_all(house: Headless) -> None:
+    items = told(house, "search_commands", query="list every door and window")["data"]["items"]
+
+    found = [one["method"] for one in items]
+    assert {"get_doors", "get_windows"} <= set(found[:4])
+    assert told(house, "search_commands", query="xyzzy")["data"]["items"] == []
+
+
+def test_sizes_of_doors_are_parameters_in_mm(tmp_path: Path) -> None:
+    made = Foreign(unit=None)
+    storey = made.storey("EG", 0.0)
+    door = made.root("IfcDoor", Name="D", OverallWidth=0.9, OverallHeight=2.1)
+    made.stands(storey, door)
+    server = Headless.opened(made.written(tmp_path))
+
+    [row] = told(
+        server,
+        "get_instance_parameters_bulk",
+        categories=["Doors"],
+        paramKeys=[{"name": "OverallWidth"}, {"name": "OverallHeight"}],
+    )["items"]
+
+    assert row["params"] == {"OverallWidth": 900.0, "OverallHeight": 2100.0}
+    assert row["display"]["OverallWidth"] == "900.0 mm"
+    wide = {"parameters": [{"param": "OverallWidth", "op": "ge", "value": 900}]}
+    assert told(server, "query_elements", filters=wide)["totalCount"] == 1
+
+
+def test_what_is_true_is_displayed_as_revit_does(house: Headless) -> None:
+    [wall] = told(house, "get_walls", count=1)["walls"]
+
+    [row] = told(
+        house,
+        "get_instance_parameters_bulk",
+        elementIds=[wall["elementId"]],
+        paramKeys=[{"name": "IsExternal"}],
+    )["items"]
+
+    assert (row["params"], row["display"]) == ({"IsExternal": True}, {"IsExternal": "Yes"})
+
+
+def test_what_has_no_place_is_at_no_place(tmp_path: Path) -> None:
+    made = Foreign()
+    storey = made.storey("EG", 0.0)
+    door = made.root("IfcDoor", Name="D", OverallWidth=900.0)
+    column = made.root("IfcColumn", Name="C")
+    made.stands(storey, door, column)
+    server = Headless.opened(made.written(tmp_path))
+
+    assert told(server, "get_doors")["doors"][0]["location"] is None
+    assert told(server, "get_structural_columns")["structuralColumns"][0]["location"] is None
+    info = told(server, "get_element_info", elementIds=[door.id(), column.id()])["elements"]
+    assert [(one["coordinatesMm"], one["coordinates"]) for one in info] == [(None, None)] * 2

@@ -121,10 +121,13 @@ def commands(document: Document, asked: Commands) -> Answer:
 
 
 def search(document: Document, asked: Words) -> Answer:
-    """List the methods in which all words stand."""
+    """List the methods in which all words stand; where there is none, those with most of them."""
     words = asked.query.casefold().split()
     rows = [_row(one) for _, one in sorted(_all().items())]
-    found = [row for row in rows if all(word in _said(row) for word in words)]
+    counts = [sum(word in _said(row) for word in words) for row in rows]
+    most = max(counts)
+    found = [row for row, count in zip(rows, counts, strict=True) if count == most]
+    found = found if most or not words else []
     return {"data": {"items": found, "totalCount": len(found)}}
 
 

@@ -15,7 +15,7 @@ from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
 from noetl_mcp.bim.revit.headless.parameters import parameters
 from noetl_mcp.bim.revit.headless.refusals import Refused
-from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, box_row, common
+from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, box_row, common, origin
 from noetl_mcp.bim.revit.headless.walls import measures
 
 FOOT = 304.8
@@ -95,13 +95,14 @@ def _info(document: Document, one: Entity) -> Row:
     """Return the row of an element of whatever kind."""
     shown = next((held for held in SHOWN.values() if any(map(one.is_a, held.kinds))), None)
     row = common(document, one) if shown is None else shown.row(document, one)
-    origin = document.frames.of(one).origin
-    place = row.get("location") or row.get("center") or row.get("start") or document.point(origin)
+    own = row.get("location") or row.get("center") or row.get("start")
+    place = own or origin(document, one)
+    in_feet = {axis: round(at / FOOT, _IN_FEET) + 0.0 for axis, at in (place or {}).items()}
     return row | {
         "ifcClass": one.is_a(),
         "level": row["levelName"],
         "coordinatesMm": place,
-        "coordinates": {axis: round(at / FOOT, _IN_FEET) + 0.0 for axis, at in place.items()},
+        "coordinates": in_feet or None,
     }
 
 

@@ -12,6 +12,9 @@ from noetl_mcp.bim.revit.headless.document import Document, scaled
 from noetl_mcp.bim.revit.headless.frames import Entity
 
 _ATTRIBUTES = ("Name", "LongName", "Description", "ObjectType", "Tag", "PredefinedType")
+_SIZES = ("OverallWidth", "OverallHeight", "RiserHeight", "TreadLength")
+"""Attributes that are lengths."""
+_COUNTS = ("NumberOfRisers", "NumberOfRiser", "NumberOfTreads")
 _QUANTITIES = ("LengthValue", "AreaValue", "VolumeValue", "CountValue", "WeightValue", "TimeValue")
 
 
@@ -46,11 +49,22 @@ def parameters(document: Document, element: Entity) -> list[Parameter]:
         for name in _ATTRIBUTES
         if (value := getattr(element, name, None)) is not None
     ]
+    own += _measures_of(document, element)
     for rel in getattr(element, "IsDefinedBy", None) or ():
         if rel.is_a("IfcRelDefinesByProperties"):
             for one in _definitions(rel.RelatingPropertyDefinition):
                 own += _of_set(document, one, of_type=False)
     return own + type_parameters(document, document.type_entity(element))
+
+
+def _measures_of(document: Document, element: Entity) -> Iterator[Parameter]:
+    """Yield the attributes of an element that are numbers: sizes of doors, steps of stairs."""
+    for name in (*_SIZES, *_COUNTS):
+        value = getattr(element, name, None)
+        if isinstance(value, int | float):
+            is_size = name in _SIZES
+            measure, unit = (document.mm(value), "mm") if is_size else (value, None)
+            yield Parameter(name, "IFC", measure, unit, of_type=False)
 
 
 def type_parameters(document: Document, kind: Entity | None) -> list[Parameter]:

@@ -54,12 +54,13 @@ def filling(document: Document, element: Entity) -> Row:
     """Return the row of a door or a window."""
     host = document.host(element)
     width, height = (getattr(element, name, None) for name in ("OverallWidth", "OverallHeight"))
+    place = _place(document, element, width) if _is_placed(element) else None
     return common(document, element) | {
         "hostWallId": None if host is None else host.id(),
         "hostUniqueId": None if host is None else str(host.GlobalId),
         "width": _mm(document, width),
         "height": _mm(document, height),
-        "location": document.point(_place(document, element, width)),
+        "location": None if place is None else document.point(place),
     }
 
 
@@ -73,8 +74,16 @@ def framed(document: Document, element: Entity) -> Row:
 
 def standing(document: Document, element: Entity) -> Row:
     """Return the row of something that stands at a place."""
-    held = document.frames.of(element)
-    return common(document, element) | {"location": document.point(held.origin)}
+    return common(document, element) | {"location": origin(document, element)}
+
+
+def origin(document: Document, element: Entity) -> dict[str, float] | None:
+    """Return the place of an element in millimetres; None when the file gives it none."""
+    return document.point(document.frames.of(element).origin) if _is_placed(element) else None
+
+
+def _is_placed(element: Entity) -> bool:
+    return element.ObjectPlacement is not None
 
 
 def laid(document: Document, element: Entity) -> Row:
@@ -194,6 +203,7 @@ __all__ = [
     "filling",
     "framed",
     "laid",
+    "origin",
     "room",
     "standing",
     "wall",

@@ -109,8 +109,11 @@ def _values(every: list[Parameter], keys: Iterable[ParameterKey]) -> Row:
 
 
 def _display(value: Any, unit: str | None) -> str:
-    shown = "" if value is None else str(value)
-    return f"{shown} {unit}" if unit and shown else shown
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    return f"{value} {unit}" if unit else str(value)
 
 
 METHODS = (

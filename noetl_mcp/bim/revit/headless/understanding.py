@@ -27,9 +27,24 @@ def understood(asks: type[Asked], params: Mapping[str, Any]) -> Asked:
 def _refused(wrong: ValidationError) -> Refused:
     """Return what is wrong with parameters, the first few places of it."""
     problems = wrong.errors(include_url=False, include_input=False, include_context=False)
-    said = [f"'{_place(one['loc'])}': {one['msg']}" for one in problems[:_MOST_SAID]]
+    said = [_told(one["type"], _place(one["loc"]), one["msg"]) for one in problems[:_MOST_SAID]]
     left = len(problems) - len(said)
     return Refused("INVALID_PARAMS", "; ".join(said) + (f"; and {left} more" if left else ""))
+
+
+def _told(kind: str, place: str, says: str) -> str:
+    """Return what is wrong at a place, in the words of the wire."""
+    known = _WORDS.get(kind)
+    return f"'{place}': {says}" if known is None else f"'{place}' {known}"
+
+
+_WORDS = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
+}
 
 
 def _place(parts: tuple[int | str, ...]) -> str:
