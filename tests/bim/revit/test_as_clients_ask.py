@@ -220,3 +220,54 @@ def test_what_has_no_place_is_at_no_place(tmp_path: Path) -> None:
     assert told(server, "get_structural_columns")["structuralColumns"][0]["location"] is None
     info = told(server, "get_element_info", elementIds=[door.id(), column.id()])["elements"]
     assert [(one["coordinatesMm"], one["coordinates"]) for one in info] == [(None, None)] * 2
+
+
+@pytest.fixture
+def clad(tmp_path: Path) -> Headless:
+    """A model with a curtain wall, with coverings, and with a stair."""
+    made = Foreign()
+    storey = made.storey("EG", 0.0)
+    curtain = made.root("IfcCurtainWall", Name="Glass")
+    pane = made.root(
+        "IfcPlate",
+        Name="Pane",
+        ObjectPlacement=made.placement((0.0, 0.0, 0.0)),
+        Representation=made.shape(
+            made.prism([(0.0, 0.0), (2000.0, 0.0), (2000.0, 20.0), (0.0, 20.0)], 3000.0)
+        ),
+    )
+    made.made_of(curtain, pane)
+    coverings = [
+        made.root("IfcCovering", Name=kind, PredefinedType=kind)
+        for kind in ("FLOORING", "CEILING", "ROOFING", "CLADDING")
+    ]
+    others = [made.root(kind, Name=kind) for kind in ("IfcStair", "IfcRailing", "IfcFurniture")]
+    made.stands(storey, curtain, *coverings, *others)
+    return Headless.opened(made.written(tmp_path))
+
+
+def test_a_curtain_wall_is_a_wall_wherever_walls_are_asked_for(clad: Headless) -> None:
+    [row] = told(clad, "get_walls")["walls"]
+
+    assert (row["name"], row["category"], row["start"]) == ("Glass", "OST_Walls", None)
+    assert [one["typeName"] for one in told(clad, "get_wall_types")["types"]] == ["CurtainWall"]
+    assert told(clad, "get_wall_parameters", elementId=row["elementId"])["totalCount"] == 1
+    assert refused(clad, "get_wall_baseline", elementId=row["elementId"])[0] == "NO_LOCATION"
+
+
+def test_coverings_are_floors_ceilings_and_roofs_only_where_they_say_so(clad: Headless) -> None:
+    found = told(clad, "query_elements", filters={"classNames": ["IfcCovering"]})["elements"]
+
+    assert {one["name"]: one["category"] for one in found} == {
+        "FLOORING": "OST_Floors",
+        "CEILING": "OST_Ceilings",
+        "ROOFING": "OST_Roofs",
+        "CLADDING": "OST_GenericModel",
+    }
+    assert told(clad, "get_floors", namesOnly=True)["names"] == ["FLOORING"]
+
+
+def test_what_revit_builds_itself_is_no_instance_of_a_family(clad: Headless) -> None:
+    names = told(clad, "get_family_instances")["instances"]
+
+    assert [one["name"] for one in names] == ["Pane", "CLADDING", "IfcFurniture"]

@@ -44,8 +44,9 @@ IfcRamp                     OST_Ramps                 Ramps
 IfcRampFlight               OST_Ramps                 Ramps
 IfcRailing                  OST_StairsRailing         Railings
 IfcPlate                    OST_CurtainWallPanels     Curtain Panels
-IfcCovering                 OST_Floors                Floors
+IfcCovering.FLOORING        OST_Floors                Floors
 IfcCovering.CEILING         OST_Ceilings              Ceilings
+IfcCovering.ROOFING         OST_Roofs                 Roofs
 IfcFurniture                OST_Furniture             Furniture
 IfcFurnishingElement        OST_Furniture             Furniture
 IfcSystemFurnitureElement   OST_FurnitureSystems      Furniture Systems

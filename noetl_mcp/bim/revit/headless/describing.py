@@ -16,7 +16,7 @@ from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
 from noetl_mcp.bim.revit.headless.parameters import parameters
 from noetl_mcp.bim.revit.headless.refusals import Refused
 from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, box_row, common, origin
-from noetl_mcp.bim.revit.headless.walls import measures
+from noetl_mcp.bim.revit.headless.walls import is_wall, measures
 
 FOOT = 304.8
 _IN_FEET = 9
@@ -80,7 +80,7 @@ def _some(document: Document, asked: Some) -> tuple[list[Entity], list[int | str
 def _wall(document: Document, asked: OneWall) -> Entity:
     number = asked.element_id if asked.wall_id is None else asked.wall_id
     found = element(document, number, asked.unique_id)
-    if not found.is_a("IfcWall"):
+    if not is_wall(found):
         raise Refused("INVALID_PARAMS", f"element {found.id()} is no wall")
     return found
 

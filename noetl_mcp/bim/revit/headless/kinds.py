@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from noetl_mcp.bim.revit.headless import walls
 from noetl_mcp.bim.revit.headless.asking import InView, Listing, Types
 from noetl_mcp.bim.revit.headless.choosing import Chosen, categories_named, chosen
 from noetl_mcp.bim.revit.headless.defects import rows_of
@@ -10,7 +11,6 @@ from noetl_mcp.bim.revit.headless.document import Document, Kind
 from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
 from noetl_mcp.bim.revit.headless.rows import Row, common
-from noetl_mcp.bim.revit.headless.walls import measures
 
 
 class _Counted:
@@ -45,7 +45,7 @@ def _counted(document: Document, elements: Iterable[Entity]) -> list[_Counted]:
 
 def wall_types(document: Document, asked: Types) -> Answer:
     """List the types of walls with their width."""
-    found = _wanted(_counted(document, document.named("IfcWall")), asked)
+    found = _wanted(_counted(document, document.named(*walls.KINDS)), asked)
     page = paged(found, asked.window)
     rows = [one.row() | {"width": _width(document, one)} for one in page]
     by_id = {str(row["typeId"]): row for row in rows if row["typeId"] is not None}
@@ -94,15 +94,25 @@ def materials(document: Document, asked: Listing) -> Answer:
 
 
 def family_instances(document: Document, asked: InView) -> Answer:
-    """List elements that are no walls, floors or rooms, with their types."""
-    hosts = ("IfcWall", "IfcSlab", "IfcSpace", "IfcRoof", "IfcCovering")
-    every = (one for one in document.elements.values() if not any(map(one.is_a, hosts)))
+    """List elements of families: not what Revit builds itself, as walls, stairs and ducts."""
+    elements = document.elements.values()
+    every = (one for one in elements if document.category(one).key not in _OF_NO_FAMILY)
     if asked.category_names:
         wanted = categories_named(asked.category_names)
         every = (one for one in every if document.category(one) in wanted)
     found = chosen(document, every, asked)
     rows, wrong = rows_of(document, paged(found.elements, asked.window), common)
     return _cut(len(found.elements), "instances", rows, asked, wrong | _warned(found))
+
+
+_OF_NO_FAMILY = frozenset(
+    f"OST_{name}"
+    for name in (
+        *("Walls", "Floors", "Roofs", "Ceilings", "Rooms"),
+        *("Stairs", "StairsRuns", "StairsLandings", "StairsRailing", "Ramps"),
+        *("DuctCurves", "PipeCurves", "Rebar", "FabricReinforcement"),
+    )
+)
 
 
 def _warned(found: Chosen) -> Answer:
@@ -120,7 +130,7 @@ def _wanted(found: list[_Counted], asked: Types) -> list[_Counted]:
 
 
 def _width(document: Document, counted: _Counted) -> float | None:
-    thickness = document.once("measures", counted.elements[0], measures).thickness
+    thickness = document.once("measures", counted.elements[0], walls.measures).thickness
     return None if thickness is None else document.mm(thickness)
 
 

@@ -17,7 +17,7 @@ _FLOORS = "OST_Floors"
 def _listed(name: str, document: Document, asked: Choosing) -> Answer:
     shown = SHOWN[name]
     every = document.named(*shown.kinds)
-    if name == "floors":  # a slab may be a roof or a landing, too
+    if name == "floors":  # slabs are roofs, too, and coverings are ceilings
         every = [one for one in every if document.category(one).key == _FLOORS]
     if isinstance(asked, Columns) and asked.column_id is not None:
         every = [one for one in every if one.id() == asked.column_id]

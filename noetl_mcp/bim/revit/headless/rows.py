@@ -143,7 +143,7 @@ def _place(document: Document, element: Entity, width: Any) -> Point:
     host = document.host(element)
     line = (
         document.once("measures", host, walls.measures).line
-        if host is not None and host.is_a("IfcWall")
+        if host is not None and walls.is_wall(host)
         else ()
     )
     return _onto(line[0], line[-1], middle) if len(line) == 2 else middle
@@ -182,11 +182,11 @@ class Shown(NamedTuple):
 
 SHOWN: Mapping[str, Shown] = MappingProxyType(
     {
-        "walls": Shown(("IfcWall",), wall),
+        "walls": Shown(walls.KINDS, wall),
         "rooms": Shown(("IfcSpace",), room),
         "doors": Shown(("IfcDoor",), filling),
         "windows": Shown(("IfcWindow",), filling),
-        "floors": Shown(("IfcSlab",), laid),
+        "floors": Shown(("IfcSlab", "IfcCovering"), laid),
         "structuralFrames": Shown(("IfcBeam", "IfcMember"), framed),
         "structuralColumns": Shown(("IfcColumn",), standing),
     }

@@ -10,6 +10,14 @@ from noetl_mcp.bim.revit.headless.frames import Entity, Point
 from noetl_mcp.bim.revit.headless.parameters import measure
 from noetl_mcp.bim.revit.headless.shapes import Box, axis, box, solids
 
+KINDS = ("IfcWall", "IfcCurtainWall")
+"""The classes of walls; a curtain wall is made of others, and has no line of its own."""
+
+
+def is_wall(element: Entity) -> bool:
+    """Whether an element is a wall."""
+    return any(map(element.is_a, KINDS))
+
 
 class Measures(NamedTuple):
     """A wall in the units of the file, its line in the world."""
@@ -102,4 +110,4 @@ def _along(around: Box) -> tuple[Point, ...]:
     return ((middle, y0, z0), (middle, y1, z0))
 
 
-__all__ = ["Measures", "measures", "row"]
+__all__ = ["KINDS", "Measures", "is_wall", "measures", "row"]
