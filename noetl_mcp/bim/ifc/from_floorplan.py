@@ -14,6 +14,7 @@ from noetl_mcp.bim.floorplan.drawing.network import Opening, Piece, Wall
 from noetl_mcp.bim.floorplan.drawing.stairs import stair_lines
 from noetl_mcp.bim.floorplan.drawing.walls import wall_network
 from noetl_mcp.bim.floorplan.units import factor, scale_to
+from noetl_mcp.bim.ifc.spaces import Lines
 from noetl_mcp.bim.ifc.stairs import add_stair
 from noetl_mcp.bim.ifc.writer import Entity, Writer, rounded
 
@@ -57,10 +58,11 @@ def ifc_text(building: Building, *, storey_height: float | None = None) -> str:
     for floor in _stacked(building, storey_height, metres):
         storey = _storey(writer, house, floor, metres)
         _slab(storey, building)
+        walls = [one for one in wall_network(floor, building).walls if one.solid]
+        edges = Lines(walls)
         for room in floor.rooms:
-            _space(storey, room, storey.entity, building.habits.wall_thickness)
-        network = wall_network(floor, building)
-        for index, wall in enumerate(one for one in network.walls if one.solid):
+            _space(storey, room, storey.entity, edges)
+        for index, wall in enumerate(walls):
             _wall(storey, wall, index)
         for stair in (one for one in floor.stairs if one.leads_up):
             lines = stair_lines(stair, scale)
@@ -126,10 +128,10 @@ def _slab(storey: Storey, building: Building) -> None:
     writer.contain(storey.entity, slab)
 
 
-def _space(storey: Storey, room: PlacedRoom, whole: Entity, wall: float) -> None:
+def _space(storey: Storey, room: PlacedRoom, whole: Entity, walls: Lines) -> None:
     """Add the space inside a room, between its walls, and the spaces of its sub-rooms."""
     writer, metres = storey.writer, storey.metres
-    inner = _inset(room.box, wall / 2)
+    inner = walls.inside(room.box)
     if inner.width <= 0 or inner.height <= 0 or room.height <= 0:
         return
     key = f"space/{storey.key}/{room.room.start}/{room.name}"
@@ -156,12 +158,7 @@ def _space(storey: Storey, room: PlacedRoom, whole: Entity, wall: float) -> None
         {"NetFloorArea": net, "GrossFloorArea": gross},
     )
     for one in room.rooms:
-        _space(storey, one, space, wall)
-
-
-def _inset(box: Box, by: float) -> Box:
-    by = min(by, box.width / 4, box.height / 4)
-    return Box(box.x + by, box.y + by, box.width - 2 * by, box.height - 2 * by)
+        _space(storey, one, space, walls)
 
 
 def _wall(storey: Storey, wall: Wall, index: int) -> None:
@@ -328,14 +325,21 @@ def _across(width: float, thickness: float) -> Sequence[tuple[float, float]]:
 def _lift(storey: Storey, lift: PlacedLift) -> None:
     writer = storey.writer
     height = storey.floor.height * storey.metres
-    if lift.box.width <= 0 or lift.box.height <= 0 or height <= 0:
+    box = lift.box
+    if box.width <= 0 or box.height <= 0 or height <= 0:
         return
+    middle = (
+        (box.x + box.width / 2) * storey.metres,
+        -(box.y + box.height / 2) * storey.metres,
+        0.0,
+    )
+    around = storey.outline(Box(-box.width / 2, -box.height / 2, box.width, box.height))
     made = writer.root(
         "IfcTransportElement",
         f"lift/{storey.key}/{lift.lift.name.text}",
         Name=lift.lift.name.text,
-        ObjectPlacement=writer.placement((0.0, 0.0, 0.0), storey.placement),
-        Representation=writer.shape([writer.solid(storey.outline(lift.box), height)]),
+        ObjectPlacement=writer.placement(middle, storey.placement),
+        Representation=writer.shape([writer.solid(around, height)]),
         PredefinedType="ELEVATOR",
     )
     writer.type_of(made, "IfcTransportElementType", "Lift", PredefinedType="ELEVATOR")

@@ -1,7 +1,8 @@
 """Add the stairs of a floor plan to a building model, with the steps that are drawn."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from noetl_mcp.bim.floorplan.building import PlacedStair
 from noetl_mcp.bim.floorplan.drawing.stairs import StairLines, StairPart
@@ -20,6 +21,33 @@ _KINDS = {
 }
 
 
+class Climb(NamedTuple):
+    """A flight or a landing, and how high its steps are."""
+
+    part: StairPart
+    tops: tuple[float, ...]
+    riser: float
+    risers: int
+    """How many there are, with that onto the landing or the floor behind it."""
+
+
+class Ground(NamedTuple):
+    """The corner of a stair in metres; what is in the plan's unit becomes metres from there."""
+
+    metres: float
+    corner: tuple[float, float]
+
+    def corners(self, outline: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Return an outline, upwards, without corners that fall together."""
+        left, top = self.corner
+        found: list[tuple[float, float]] = []
+        for x, y in outline:
+            at = (round(x * self.metres - left, 5), round(-y * self.metres - top, 5))
+            if at not in found:
+                found.append(at)
+        return found
+
+
 def add_stair(
     writer: Writer,
     storey: Entity,
@@ -31,52 +59,49 @@ def add_stair(
 ) -> None:
     """Add a stair: its flights with a solid for each step, and its landings."""
     name = stair.stair.name.text
-    climbed = list(_climbed(lines.parts, stair.rise * metres))
+    climbed = _climbed(lines.parts, stair.rise * metres)
     if not climbed or stair.rise <= 0:
         return
+    ground = Ground(metres, (lines.box.x * metres, -lines.box.y * metres))
     whole = writer.root(
         "IfcStair",
         f"stair/{key}/{name}",
         Name=name,
-        ObjectPlacement=writer.placement((0.0, 0.0, 0.0), placement),
+        ObjectPlacement=writer.placement((*ground.corner, 0.0), placement),
         PredefinedType=_KINDS.get(stair.stair.shape.kind, "NOTDEFINED"),
     )
     writer.contain(storey, whole)
-    for index, (part, tops) in enumerate(climbed):
-        flight = _part(writer, whole, part, tops, stair, metres, f"{key}/{name}/{index}")
+    for index, one in enumerate(climbed):
+        flight = _part(writer, whole, one, stair, ground, f"{key}/{name}/{index}")
         if flight is not None:
             writer.part(whole, flight)
 
 
-def _climbed(
-    parts: tuple[StairPart, ...], rise: float
-) -> Iterator[tuple[StairPart, tuple[float, ...]]]:
-    """Yield the parts with the height of each step, or of the landing.
+def _climbed(parts: Sequence[StairPart], rise: float) -> list[Climb]:
+    """Return the parts with the height of each step, or of the landing.
 
     Every step rises alike; a landing is one step, and the last rise leads onto the floor above.
     """
     counts = [max(1, len(part.edges) - 1) for part in parts]
     one = rise / (sum(counts) + 1) if counts else 0.0
-    done = 0
-    for part, count in zip(parts, counts, strict=True):
-        yield part, tuple(one * (done + step + 1) for step in range(count))
+    found, done = list[Climb](), 0
+    for index, (part, count) in enumerate(zip(parts, counts, strict=True)):
+        tops = tuple(one * (done + step + 1) for step in range(count))
+        leads_on = index + 1 < len(parts) and bool(parts[index + 1].edges)
+        found.append(Climb(part, tops, one, count if leads_on else count + 1))
         done += count
+    return found
 
 
 def _part(
-    writer: Writer,
-    whole: Entity,
-    part: StairPart,
-    tops: tuple[float, ...],
-    stair: PlacedStair,
-    metres: float,
-    key: str,
+    writer: Writer, whole: Entity, climb: Climb, stair: PlacedStair, ground: Ground, key: str
 ) -> Entity | None:
+    part, tops = climb.part, climb.tops
     outlines = [(*a, *reversed(b)) for a, b in pairwise(part.edges)] or [part.outline]
     solids = [
         writer.solid(corners, min(_THICK, top), foot=max(0.0, top - _THICK))
         for outline, top in zip(outlines, tops, strict=True)
-        if len(corners := _corners(outline, metres)) > 2
+        if len(corners := ground.corners(outline)) > 2
     ]
     if not solids:
         return None
@@ -90,19 +115,9 @@ def _part(
         "IfcStairFlight",
         f"flight/{key}",
         Name=f"Flight of {stair.stair.name.text}",
-        NumberOfRisers=len(tops) + 1,
+        NumberOfRisers=climb.risers,
         NumberOfTreads=len(tops),
-        RiserHeight=stair.riser * metres,
-        TreadLength=stair.tread * metres,
+        RiserHeight=climb.riser,
+        TreadLength=stair.tread * ground.metres,
         **shared,
     )
-
-
-def _corners(outline: tuple[tuple[float, float], ...], metres: float) -> list[tuple[float, float]]:
-    """Return an outline in metres, upwards, without corners that fall together."""
-    found: list[tuple[float, float]] = []
-    for x, y in outline:
-        corner = (round(x * metres, 5), round(-y * metres, 5))
-        if corner not in found:
-            found.append(corner)
-    return found

@@ -279,3 +279,50 @@ def test_whatever_the_plan_its_model_is_valid(random: Random) -> None:
     assert wrong_in(made) == []
     for wall in made.by_type("IfcWall"):
         assert math.isfinite(wall.Representation.Representations[1].Items[0].Depth)
+
+
+OPEN = """
+floorplan
+  config { default_unit: m, wall_thickness: 0.2 }
+  floor f height 3 {
+    room A at (0,0) size (4 x 4) walls [top: solid, right: open, bottom: solid, left: solid]
+    room B at (4,0) size (3 x 4) walls [top: solid, right: solid, bottom: solid, left: open]
+    room C at (0,4) size (5 x 3) walls [top: open, right: open, bottom: open, left: open]
+  }
+"""
+
+
+def test_a_room_reaches_to_its_edge_where_there_is_no_wall() -> None:
+    made = model(OPEN)
+
+    external: Any = import_module("ifcopenshell.util.element")
+    areas = {
+        one.Name: external.get_pset(one, "Qto_SpaceBaseQuantities", "NetFloorArea")
+        for one in made.by_type("IfcSpace")
+    }
+    # A and B meet without a wall; all of C's edges are open but for the wall that A and B say
+    assert areas == pytest.approx({"A": 3.9 * 3.8, "B": 2.9 * 3.8, "C": 5.0 * 2.9})
+    for one in made.by_type("IfcSpace"):
+        assert volume(one) == pytest.approx(areas[one.Name] * 3)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_risers_of_a_stair_are_as_high_as_it_is_built(shape: str) -> None:
+    made = model(STAIRS.format(shape))
+
+    flights = made.by_type("IfcStairFlight")
+    risers = sum(one.NumberOfRisers for one in flights)
+    assert {round(one.RiserHeight, 9) for one in flights} == {round(3.0 / risers, 9)}
+
+
+def test_lifts_and_stairs_are_placed_where_they_stand() -> None:
+    text = HOUSE.replace("lift L", "stair S at (7,1) shape straight toward top rise 3\nlift L")
+
+    made = model(text)
+
+    placing: Any = import_module("ifcopenshell.util.placement")
+    [lift], [stair] = made.by_type("IfcTransportElement"), made.by_type("IfcStair")
+    at = [placing.get_local_placement(one.ObjectPlacement)[:3, 3] for one in (lift, stair)]
+    assert tuple(at[0]) == pytest.approx((8.75, -3.75, 0.0))
+    assert tuple(at[1]) == pytest.approx((7.0, -1.0, 0.0))
+    assert volume(lift) == pytest.approx(1.5 * 1.5 * 3)
