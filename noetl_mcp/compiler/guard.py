@@ -40,7 +40,7 @@ def guard(draft: Draft, report: Report) -> Draft:
             continue
         if writes:
             _judge_write(node, spec, draft, report)
-        elif "expect" in node.care and _value(node, "writes") is not True:
+        elif _bounds_changes(node) and _value(node, "writes") is not True:
             where = node.told()
             report.say(
                 effects.BOUNDS_WITHOUT_WRITE, node.care["expect"].at, at_key=True, where=where
@@ -48,6 +48,15 @@ def guard(draft: Draft, report: Report) -> Draft:
         _judge_bounds(node, report)
         _judge_check(node, draft, report)
     return draft.with_(nodes=nodes)
+
+
+def _bounds_changes(node: Node) -> bool:
+    """Whether a step bounds what it changes; what it finds can be bounded where it reads, too."""
+    expect = node.care.get("expect")
+    return expect is not None and any(key not in _BOUND_READS for key in expect.value)
+
+
+_BOUND_READS = frozenset(("minCandidates", "maxCandidates", "exactTargets", "equals"))
 
 
 def _judge_limits(draft: Draft, report: Report) -> None:
