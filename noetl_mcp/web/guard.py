@@ -66,14 +66,19 @@ def policy_for(host: str, more: tuple[str, ...] = (), *, tokens: bool = False) -
 
 
 class Guard:
-    """Checks each request, and says who asks."""
+    """Checks each request, and says who asks; `tells` makes an answer of what is refused."""
 
     def __init__(
-        self, app: ASGIApp, policy: Policy, known: Callable[[str], Awaitable[Holder | None]]
+        self,
+        app: ASGIApp,
+        policy: Policy,
+        known: Callable[[str], Awaitable[Holder | None]],
+        tells: Callable[[Fault], ASGIApp] = refused,
     ) -> None:
         self.app = app
         self.policy = policy
         self.known = known
+        self.tells = tells
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -90,7 +95,7 @@ class Guard:
         try:
             scope.setdefault("state", {})["caller"] = await self._checked(scope)
         except Fault as fault:
-            await refused(fault)(scope, receive, answer)
+            await self.tells(fault)(scope, receive, answer)
             return
         await self.app(scope, receive, answer)
 

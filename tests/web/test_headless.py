@@ -333,6 +333,10 @@ def test_a_host_or_an_origin_that_is_not_ours_is_refused(server: Headless) -> No
         host = server.client.post(path, json=body, headers={"Host": "evil.example"})
         origin = server.client.post(path, json=body, headers={"Origin": "http://evil.example"})
         assert (host.status_code, origin.status_code) == (421, 403)
+        for answer, code in ((host, "WRONG_HOST"), (origin, "WRONG_ORIGIN")):
+            told = answer.json()
+            assert (told["ok"], told["code"]) == (False, code)
+            assert told["msg"]
     for path in ("/", "/health", "/jobs", "/job/1", "/get_result"):
         assert server.client.get(path, headers={"Host": "evil.example"}).status_code == 421
 

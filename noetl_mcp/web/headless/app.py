@@ -135,7 +135,7 @@ def application(model: ModelThread, server: Server, policy: Policy | None = None
         lifespan=lifespan,
         exception_handlers={404: _not_found, 405: _not_so, Exception: _broken},
     )
-    return Guard(app, policy or Policy(), known)
+    return Guard(app, policy or Policy(), known, _fault)
 
 
 def _told(does: Does) -> Does:
@@ -153,7 +153,7 @@ def _told(does: Does) -> Does:
         except Leaving:
             return _refused(503, "E_LEAVING", "the server is being stopped")
         except Fault as fault:
-            return _refused(fault.status, fault.code.upper().replace("-", "_"), fault.message)
+            return _fault(fault)
         except (ClientDisconnect, Gone):
             return Response(status_code=408)  # nobody is there to read it
 
@@ -184,6 +184,10 @@ def _most(said: str) -> int:
 
 def _json(text: bytes) -> Response:
     return told(orjson.Fragment(text))
+
+
+def _fault(fault: Fault) -> Response:
+    return _refused(fault.status, fault.code.upper().replace("-", "_"), fault.message)
 
 
 def _refused(status_code: int, code: str, says: str, **headers: str) -> Response:
