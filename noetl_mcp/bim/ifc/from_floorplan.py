@@ -193,6 +193,8 @@ def _wall(storey: Storey, wall: Wall, index: int) -> None:
     writer.type_of(entity, "IfcWallType", name, PredefinedType="STANDARD")
     writer.made_of(entity, writer.layer(name, thickness))
     writer.facts(entity, "Pset_WallCommon", {"IsExternal": _is_outer(storey.floor, wall)})
+    sizes = {"Length": length, "Width": thickness, "Height": height}
+    writer.quantities(entity, "Qto_WallBaseQuantities", sizes, {})
     writer.contain(storey.entity, entity)
     for opening in wall.openings:
         _opening(storey, wall, entity, placement, opening, f"{key}/{opening.start:g}")

@@ -326,3 +326,13 @@ def test_lifts_and_stairs_are_placed_where_they_stand() -> None:
     assert tuple(at[0]) == pytest.approx((8.75, -3.75, 0.0))
     assert tuple(at[1]) == pytest.approx((7.0, -1.0, 0.0))
     assert volume(lift) == pytest.approx(1.5 * 1.5 * 3)
+
+
+def test_walls_tell_their_measures() -> None:
+    made = model(HOUSE)
+
+    external: Any = import_module("ifcopenshell.util.element")
+    sizes = [external.get_pset(one, "Qto_WallBaseQuantities") for one in made.by_type("IfcWall")]
+    wanted = {"Length": 10.2, "Width": 0.2, "Height": 3.0}
+    assert any({key: one[key] for key in wanted} == pytest.approx(wanted) for one in sizes)
+    assert wrong_in(made) == []
