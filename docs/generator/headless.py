@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from generator.markdown import code, codes, page, table, value
+from generator.parts import filled
 from noetl_mcp.bim.revit.headless.about import METHODS as ABOUT
 from noetl_mcp.bim.revit.headless.categories import CATEGORIES, OTHERS
 from noetl_mcp.bim.revit.headless.method import Method
 from noetl_mcp.bim.revit.headless.methods import READS
+from noetl_mcp.bim.revit.headless.server import CHOICES, GUARDS, PASSED_ON
 from noetl_mcp.bim.revit.methods import METHODS as REGISTRY
 
 _HEAD = """
@@ -15,8 +17,11 @@ What `noetl-mcp revit serve MODEL.ifc` answers; how it is used stands in
 [Ask a building model](../how-to/headless-revit.md). Lengths are in millimetres, areas in square
 metres, angles in degrees, whatever the file counts in. A dotted name goes by its last part.
 
-`elementId` is the number of the entity in the file, which stays when the file is saved;
-`uniqueId` is its GlobalId. A view in space shows everything; besides, each level has a plan.
+`elementId` is the number of the entity in the file, which stays when the file is saved and not when
+a model is exported anew; `uniqueId` is its GlobalId, which stays with both. A view in space shows
+everything; besides, each level has a plan. Positions are those of the file's world, with y to the
+north; the elevation of a level is what the storey says, above the zero of its building. Where the
+file places the building higher, `z` of what stands on a level is that much more than its elevation.
 
 Every answer has `ok`, `code` (`OK`), `msg`, `warnings`, `timings` and `context`, which names the
 document and bears a `contextToken` for its state. With `ok: false`, `code` and `errorCode` say why:
@@ -34,6 +39,15 @@ meant |
 
 Elements that cannot be read are left out of lists and told in `issues.itemErrors`.
 """
+_SHARED = """
+## What any call may say
+
+These refuse a call that is meant for another document, or for another state of it: {guards}.
+
+These choose a document; as there is but one, they refuse what chooses another: {choices}.
+
+These are taken and do nothing, for nothing is written: {passed}.
+"""
 
 
 def headless_page() -> str:
@@ -46,12 +60,19 @@ def headless_page() -> str:
     return page(
         "The headless Revit server",
         _HEAD,
+        _shared(),
+        filled("headless-rows.md", {}),
         *parts,
         "## Not answered",
         f"What writes, and of what reads: {codes(others)}.",
         "## Categories",
         _categories(),
     )
+
+
+def _shared() -> str:
+    found = {"guards": GUARDS, "choices": CHOICES, "passed": PASSED_ON}
+    return _SHARED.format(**{name: codes(keys) for name, keys in found.items()}).strip()
 
 
 _OFFERED = {*READS, *ABOUT}
@@ -92,17 +113,19 @@ def _type(said: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
     kinds = [one for one in said.get("anyOf", (said,)) if one.get("type") != "null"]
     one = kinds[0]
     if "enum" in one:
-        return " or ".join(map(code, one["enum"]))
+        return " or ".join(map(code, one["enum"])) + _default(said)
     if "const" in one:
         return code(one["const"])
     if one.get("type") == "array":
         return f"list of {_type(one['items'], whole)}s"
     if "$ref" in one:
         return "object"
-    kind = _KINDS[one.get("type", "any")]
-    default = said.get("default")
-    is_told = default is not None and default is not False
-    return f"{kind}; {value(default)}" if is_told else kind
+    return _KINDS[one.get("type", "any")] + _default(said)
+
+
+def _default(said: Mapping[str, Any]) -> str:
+    found = said.get("default")
+    return "" if found is None or found is False else f"; {value(found)}"
 
 
 _KINDS = {

@@ -122,8 +122,8 @@ Sides: {_all(words.sides)}. Wall types: {_all(words.wall_kinds)}.
 `solid` is a wall, `door` one with a door, `window` one with a window, `open` none at all. An
 opening may have a place along the wall and a size: `top: window at 20% size (3 x 4) height 9`;
 `at` counts from the left or from the top, in percent or in units of the plan, and like `height`
-has no unit written behind it; sizes may have one. A side may be listed more than
-once, for several openings."""
+has no unit written behind it; sizes may have one. `height` is that of the wall; sills are as high
+as `window_sill` in the config says. A side may be listed more than once, for several openings."""
 
 
 def _relations(words: Words) -> str:
@@ -175,7 +175,7 @@ Kinds: {
                     "`size (W x H)`, `size (W x full)`",
                     "of the opening; `full` is as high as the room",
                 ),
-                ("`opens into ROOM`", "into which room the leaf turns"),
+                ("`opens into ROOM`", "into which room the leaf turns; the first if not said"),
                 (
                     f"`swing: {'|'.join(words.hands)}`".replace("|", " or "),
                     "at which hand its hinges are",

@@ -17,15 +17,15 @@ from noetl_mcp.bim.revit.headless.understanding import understood
 from noetl_mcp.bim.revit.methods import METHODS
 
 Clock = Callable[[], float]
-_PASSED_ON = frozenset(
-    (
-        *("dryRun", "confirm", "confirmToken", "requireConfirmToken", "failureHandling"),
-        *("idempotencyKey", "__smoke_ok", "compat"),
-    )
+PASSED_ON = (
+    *("dryRun", "confirm", "confirmToken", "requireConfirmToken", "failureHandling"),
+    *("idempotencyKey", "__smoke_ok", "compat"),
 )
 """What clients send along with any call; a method that only reads needs none of it."""
-_GUARDS = ("expectedContextToken", "__expectProjectGuid", "__expectProjectTitle")
-_CHOICES = ("documentPath", "docPath", "docGuid", "docTitle")
+GUARDS = ("expectedContextToken", "__expectProjectGuid", "__expectProjectTitle")
+"""What says which document is meant, and in which state."""
+CHOICES = ("documentPath", "docPath", "docGuid", "docTitle")
+"""What chooses a document; here there is one."""
 
 
 class Headless:
@@ -84,7 +84,7 @@ class Headless:
             if key in params and params[key] != is_so:
                 raise Refused(code, f"'{key}' is not '{is_so}'")
         own = (str(document.path), str(document.path.resolve()), document.guid, document.title)
-        for key in _CHOICES:
+        for key in CHOICES:
             if params.get(key) is not None and params[key] not in own:
                 raise Refused("NO_DOC", f"the only document that is open is '{document.title}'")
 
@@ -94,7 +94,7 @@ class Headless:
         return about.token(self.document)
 
 
-_SHARED = frozenset((*_PASSED_ON, *_GUARDS, *_CHOICES))
+_SHARED = frozenset((*PASSED_ON, *GUARDS, *CHOICES))
 
 
 def _refused(refused: Refused) -> Answer:
@@ -102,4 +102,4 @@ def _refused(refused: Refused) -> Answer:
     return code | {"msg": refused.message} | dict(refused.more)
 
 
-__all__ = ["Headless"]
+__all__ = ["CHOICES", "GUARDS", "PASSED_ON", "Headless"]
