@@ -271,3 +271,28 @@ def test_what_revit_builds_itself_is_no_instance_of_a_family(clad: Headless) -> 
     names = told(clad, "get_family_instances")["instances"]
 
     assert [one["name"] for one in names] == ["Pane", "CLADDING", "IfcFurniture"]
+
+
+@pytest.mark.parametrize(
+    ("left", "middle"),
+    [(0.0, 5450.0), (20.0, 5450.0), (-450.0, 5000.0), (-900.0, 4550.0)],
+)
+def test_a_door_is_where_its_body_is_whatever_its_origin(
+    left: float, middle: float, tmp_path: Path
+) -> None:
+    made = Foreign()
+    storey = made.storey("EG", 0.0)
+    corners = [(left, 0.0), (left + 900.0, 0.0), (left + 900.0, 40.0), (left, 40.0)]
+    door = made.root(
+        "IfcDoor",
+        Name="D",
+        OverallWidth=900.0,
+        ObjectPlacement=made.placement((5000.0, 0.0, 0.0)),
+        Representation=made.shape(made.prism(corners, 2000.0)),
+    )
+    made.stands(storey, door)
+    server = Headless.opened(made.written(tmp_path))
+
+    [row] = told(server, "get_doors")["doors"]
+
+    assert row["location"] == {"x": middle, "y": 0.0, "z": 0.0}
