@@ -13,6 +13,7 @@ from noetl_mcp.errors import Rule
 from noetl_mcp.playbook.values import is_template
 from noetl_mcp.rules import effects
 from noetl_mcp.tasks.contract import TaskSpec
+from noetl_mcp.tasks.json_values import problem_of_pointer
 from noetl_mcp.tasks.sql_words import looks_like_writing
 
 _METHODS = {"revit": REVIT, "rhino": RHINO}
@@ -178,6 +179,12 @@ def _judge_bounds(node: Node, report: Report) -> None:
                 least=least,
                 most=most,
             )
+    equals = expect.value.get("equals")
+    for name in equals if isinstance(equals, dict) else ():
+        why = problem_of_pointer(str(name))
+        if why is not None and not is_template(str(name)):
+            place = expect.down("equals", name)
+            report.say(effects.EQUALS_NO_POINTER, place, at_key=True, name=name, why=why)
 
 
 def _judge_check(node: Node, draft: Draft, report: Report) -> None:

@@ -117,3 +117,10 @@ CACHE_NOT_USED = Rule(
     "the 'cache' of {where} is not used: {why}",
     "remove 'cache'; it is for steps whose task only reads or computes",
 )
+EQUALS_NO_POINTER = Rule(
+    "NP418",
+    "equals-no-pointer",
+    "error",
+    "'{name}' in 'equals' is no JSON pointer: {why}",
+    "put '/' before each name, as in {{/totalCount: 8}}",
+)
