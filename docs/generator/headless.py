@@ -36,6 +36,8 @@ document and bears a `contextToken` for its state. With `ok: false`, `code` and 
 | `EXPECT_PROJECT_GUID_MISMATCH`, `EXPECT_PROJECT_TITLE_MISMATCH`, `NO_DOC` | another document is \
 meant |
 | `MODEL_DEFECT` | the file is broken where it had to be read |
+| `TOO_MUCH_TO_READ`, `RESULT_TOO_LARGE` | more than one call may: ask for fewer elements, or a \
+page; what was read is kept |
 
 Elements that cannot be read are left out of lists and told in `issues.itemErrors`.
 """

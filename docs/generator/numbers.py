@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from generator.markdown import number, page, table
 from generator.rules import link
 from noetl_mcp import diagnostics
+from noetl_mcp.bim.revit.headless import effort, opening
+from noetl_mcp.bim.revit.headless.shapes import MOST_POINTS
 from noetl_mcp.broker.show import MOST_SHOWN
 from noetl_mcp.catalog import credentials
 from noetl_mcp.compiler import fitting
@@ -129,7 +131,10 @@ def _headless() -> list[tuple[str, str, str]]:
     bounds = Bounds()
     rows = (
         ("bytes of a request", MOST_BODY, "413, `TOO_LARGE`"),
+        ("bytes of a model's file", opening.MOST_BYTES, "it is not opened"),
         ("bytes of a result", MOST_RESULT, "`RESULT_TOO_LARGE`; ask for a page"),
+        ("points and parameters that a call reads", effort.MOST, "`TOO_MUCH_TO_READ`; ask again"),
+        ("points of the shape of one element", MOST_POINTS, "it has no box and no measures"),
         ("characters of a method, an id, a key", MOST_NAME, "400, `INVALID_JSONRPC`"),
         ("calls that wait", bounds.waiting, "503, `E_BUSY`"),
         ("bytes of the parameters of all calls that wait", bounds.waiting_bytes, "503, `E_BUSY`"),

@@ -67,7 +67,7 @@ def main() -> None:
 
 def opened(file: Path) -> Document:
     """Open a model as the methods need it; the library for it is loaded only here."""
-    from noetl_mcp.bim.revit.headless.document import Unreadable
+    from noetl_mcp.bim.revit.headless.opening import Unreadable
     from noetl_mcp.bim.revit.headless.server import Headless
 
     try:

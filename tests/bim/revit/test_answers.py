@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from noetl_mcp.bim.counters import count
-from noetl_mcp.bim.revit.headless.document import Unreadable
+from noetl_mcp.bim.revit.headless.opening import Unreadable
 from noetl_mcp.bim.revit.headless.server import Headless
 from noetl_mcp.bim.revit.methods import DESTROYS, METHODS, WRITES
 from tests.bim.revit.asked import HOUSE, opened, refused, told

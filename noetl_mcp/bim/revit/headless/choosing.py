@@ -67,13 +67,22 @@ def element(document: Document, number: int | None, unique_id: str | None) -> En
     if number is None and unique_id is None:
         raise Refused("INVALID_PARAMS", "say which element: 'elementId' or 'uniqueId'")
     by_number = None if number is None else document.elements.get(number)
-    by_name = None if unique_id is None else document.by_unique_id.get(unique_id)
+    by_name = None if unique_id is None else _of_unique_id(document, unique_id)
     if number is not None and unique_id is not None and by_number != by_name:
         raise Refused("INVALID_PARAMS", "'elementId' and 'uniqueId' name different elements")
     found = by_name if number is None else by_number
     if found is None:
         raise Refused("NOT_FOUND", no_element(number or unique_id or ""))
     return found
+
+
+def _of_unique_id(document: Document, name: str) -> Entity | None:
+    """Return the element of a GlobalId, which files may give to several."""
+    found = document.by_unique_id.get(name, ())
+    if len(found) > 1:
+        ids = ", ".join(str(one.id()) for one in found[:10])
+        raise Refused("AMBIGUOUS_NAME", f"several elements are '{name}'; say elementId: {ids}")
+    return found[0] if found else None
 
 
 def elements(
@@ -87,7 +96,7 @@ def elements(
     for number in numbers:
         _found(found, missing, number, document.elements.get(number))
     for name in unique_ids:
-        _found(found, missing, name, document.by_unique_id.get(name))
+        _found(found, missing, name, _of_unique_id(document, name))
     return list(found.values()), missing
 
 

@@ -2,26 +2,32 @@
 
 import math
 
-from noetl_mcp.bim.revit.headless.frames import Entity, Point, frame, point
+from noetl_mcp.bim.revit.headless.effort import Share
+from noetl_mcp.bim.revit.headless.frames import Entity, Point, frame, is_measure, point
 
 _DEEPEST = 16
 _ON_AN_ARC = 24
 """An arc becomes so many pieces."""
 
 
-def drawn(curve: Entity, depth: int = 0) -> tuple[Point, ...]:
+def drawn(curve: Entity, share: Share, depth: int = 0) -> tuple[Point, ...]:
     """Return the points of a curve, from its start to its end; none when it cannot be read."""
+    share.spend(_ON_AN_ARC)
     if depth > _DEEPEST:
         return ()
     kind = curve.is_a()
     if kind == "IfcPolyline":
-        return _whole([point(one.Coordinates) for one in curve.Points or ()])
+        points = curve.Points or ()
+        share.spend(len(points))
+        return _whole([point(one.Coordinates) for one in points])
     if kind == "IfcIndexedPolyCurve":
-        return _whole([point(one) for one in getattr(curve.Points, "CoordList", None) or ()])
+        rows = getattr(curve.Points, "CoordList", None) or ()
+        share.spend(len(rows))
+        return _whole([point(one) for one in rows])
     if kind == "IfcTrimmedCurve":
         return _trimmed(curve)
     if kind == "IfcCompositeCurve":
-        return _joined(curve, depth)
+        return _joined(curve, share, depth)
     if kind == "IfcCircle":
         return _arc(curve, 0.0, 2 * math.pi)
     if kind == "IfcEllipse":
@@ -34,11 +40,11 @@ def _whole(found: list[Point | None]) -> tuple[Point, ...]:
     return kept if len(kept) == len(found) else ()
 
 
-def _joined(curve: Entity, depth: int) -> tuple[Point, ...]:
+def _joined(curve: Entity, share: Share, depth: int) -> tuple[Point, ...]:
     found = list[Point]()
     for segment in curve.Segments or ():
         parent = getattr(segment, "ParentCurve", None)
-        piece = drawn(parent, depth + 1) if parent is not None else ()
+        piece = drawn(parent, share, depth + 1) if parent is not None else ()
         if not piece:
             return ()
         ordered = piece if segment.SameSense else tuple(reversed(piece))
@@ -103,6 +109,8 @@ def _on_circle(circle: Entity, trims: tuple[Entity, ...]) -> float | None:
 def _arc(circle: Entity, start: float, end: float) -> tuple[Point, ...]:
     held = frame(circle.Position)
     radius = circle.Radius
+    if not is_measure(radius):
+        return ()
     turns = [start + (end - start) * step / _ON_AN_ARC for step in range(_ON_AN_ARC + 1)]
     return tuple(
         held.placed((radius * math.cos(turn), radius * math.sin(turn), 0.0)) for turn in turns

@@ -5,15 +5,28 @@ is told of, and the others are answered.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from noetl_mcp.bim.revit.headless.document import Document
+import orjson
+
 from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.refusals import Refused
 from noetl_mcp.cuts import beginning
+
+if TYPE_CHECKING:
+    from noetl_mcp.bim.revit.headless.document import Document
 
 DEFECTS = (AttributeError, RuntimeError, TypeError, ValueError, ArithmeticError, LookupError)
 """What reading such a place raises."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Of all rows of an answer."""
 _MOST_TOLD = 20
+
+
+class Broken(NamedTuple):
+    """What was met where something cannot be read; it will be met there again."""
+
+    problem: Exception
 
 
 class Rows(NamedTuple):
@@ -24,16 +37,31 @@ class Rows(NamedTuple):
     """Nothing, or the field `issues` of an answer."""
 
 
+class Weight:
+    """How large the rows of an answer are in all; a long name may stand in each of them."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def of(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row of an answer; refuse the answer when it gets too large."""
+        self._bytes += len(orjson.dumps(row))
+        if self._bytes > MOST_BYTES:
+            says = f"the rows of an answer have at most {MOST_BYTES:,} bytes; ask for less"
+            raise Refused("RESULT_TOO_LARGE", says)
+        return row
+
+
 def rows_of(
-    document: Document,
+    document: "Document",
     elements: Iterable[Entity],
-    row: Callable[[Document, Entity], dict[str, Any]],
+    row: Callable[["Document", Entity], dict[str, Any]],
 ) -> Rows:
     """Return a row for each element; those that cannot be read are told in their place."""
-    found, errors = list[dict[str, Any]](), list[dict[str, Any]]()
+    found, errors, weight = list[dict[str, Any]](), list[dict[str, Any]](), Weight()
     for one in elements:
         try:
-            found.append(row(document, one))
+            found.append(weight.of(row(document, one)))
         except DEFECTS as problem:
             errors.append({"elementId": one.id(), "msg": said(problem)})
     told = {"itemErrors": errors[:_MOST_TOLD], "itemErrorCount": len(errors)}
@@ -47,4 +75,4 @@ def said(problem: BaseException) -> str:
     return "the file is broken there: something else stands where an entity or a number must be"
 
 
-__all__ = ["DEFECTS", "Rows", "rows_of", "said"]
+__all__ = ["DEFECTS", "MOST_BYTES", "Broken", "Rows", "Weight", "rows_of", "said"]

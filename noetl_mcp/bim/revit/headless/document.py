@@ -4,25 +4,25 @@ Element ids are the numbers of the file's entities, which stay when it is saved;
 GlobalIds. Lengths leave here in millimetres, areas in square metres.
 """
 
-import hashlib
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from noetl_mcp.bim.revit.headless.categories import Category, category
+from noetl_mcp.bim.revit.headless.defects import DEFECTS, Broken
+from noetl_mcp.bim.revit.headless.effort import Effort
 from noetl_mcp.bim.revit.headless.frames import Entity, Frames, Point
+from noetl_mcp.bim.revit.headless.opening import Unreadable, model_in
+from noetl_mcp.bim.revit.headless.units import scale
 
-_SCHEMAS = ("IFC2X3", "IFC4", "IFC4X3")
 _ARE_HOLES = ("IfcFeatureElement", "IfcVirtualElement")
 _DEEPEST = 64
+_NUMBER = re.compile(r"\d{1,18}")
+"""The number of a type; one with more digits is no number that answers can hold."""
 T = TypeVar("T")
-_LEAST_UNIT, _MOST_UNIT = 1e-12, 1e12
-
-
-class Unreadable(Exception):
-    """A file cannot be opened as a model; the text says why."""
 
 
 class Level(NamedTuple):
@@ -56,6 +56,7 @@ class Document:
         self.to_m3 = _scale(file, "VOLUMEUNIT")
         self.to_degrees = math.degrees(_scale(file, "PLANEANGLEUNIT"))
         self.frames = Frames()
+        self.effort = Effort()
         self._levels_of: dict[int, Level | None] = {}
         self._named: dict[tuple[str, ...], list[Entity]] = {}
         self._found: dict[tuple[str, int], Any] = {}
@@ -63,7 +64,7 @@ class Document:
     @classmethod
     def opened(cls, path: Path) -> "Document":
         """Open a file; raise Unreadable with the reason when it is no model."""
-        return cls(*_opened(path))
+        return cls(*model_in(path))
 
     @property
     def title(self) -> str:
@@ -94,9 +95,12 @@ class Document:
         return {one.id(): one for one in sorted(kept, key=lambda one: one.id())}
 
     @cached_property
-    def by_unique_id(self) -> Mapping[str, Entity]:
+    def by_unique_id(self) -> Mapping[str, list[Entity]]:
         """The elements by their GlobalId."""
-        return {one.GlobalId: one for one in self.elements.values()}
+        found: dict[str, list[Entity]] = {}
+        for one in self.elements.values():
+            found.setdefault(str(one.GlobalId), []).append(one)
+        return found
 
     def named(self, *kinds: str) -> list[Entity]:
         """Return the elements of some IFC classes, by id."""
@@ -121,12 +125,14 @@ class Document:
     def kind(self, element: Entity) -> Kind:
         """Return the type of an element."""
         entity = self._types.get(element.id())
-        said = entity.Name if entity is not None else getattr(element, "ObjectType", None)
-        family, name, number = _grammar(said or "")
-        family = family or element.is_a().removeprefix("Ifc")
+        bare = element.is_a().removeprefix("Ifc")
         if entity is not None:
-            return Kind(entity.id(), entity.GlobalId, family, name or f"#{entity.id()}")
-        return Kind(number, None, family, name or element.is_a().removeprefix("Ifc"))
+            family, name, _ = self.once("name", entity, _name_of_type)
+            return Kind(
+                entity.id(), str(entity.GlobalId), family or bare, name or f"#{entity.id()}"
+            )
+        family, name, number = _grammar(getattr(element, "ObjectType", None) or "")
+        return Kind(number, None, family or bare, name or bare)
 
     @cached_property
     def types(self) -> Mapping[int, Entity]:
@@ -177,9 +183,18 @@ class Document:
         """Return what was found out about an element; it is found out once."""
         key = (what, element.id())
         if key not in self._found:
-            self._found[key] = find(self, element)
-        found: T = self._found[key]
-        return found
+            self._found[key] = self._tried(element, find)
+        found = self._found[key]
+        if isinstance(found, Broken):
+            raise found.problem.with_traceback(None)
+        known: T = found
+        return known
+
+    def _tried(self, element: Entity, find: Callable[["Document", Entity], T]) -> T | Broken:
+        try:
+            return find(self, element)
+        except DEFECTS as problem:
+            return Broken(problem.with_traceback(None))
 
     def _level(self, storey: Entity) -> Level:
         said = storey.Elevation
@@ -245,54 +260,24 @@ def scaled(value: float, by: float, digits: int) -> float:
     return round(found, digits) + 0.0
 
 
-def _opened(path: Path) -> tuple[Any, Path, str]:
-    library = _library()
-    try:
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        # By its text alone: an archive could unpack to anything.
-        file = library.open(path, format=".ifc")
-    except OSError as problem:
-        # Of an empty file, too, the library says that it cannot be opened.
-        why = problem.strerror or "this is no IFC file that can be read"
-        raise Unreadable(f"{path}: {why}") from None
-    except (library.Error, RuntimeError, ValueError) as problem:
-        raise Unreadable(f"{path}: this is no IFC file that can be read: {problem}") from None
-    if not file.schema.upper().startswith(_SCHEMAS):
-        raise Unreadable(f"{path}: models in {file.schema} are not read")
-    if not file.by_type("IfcProject"):
-        raise Unreadable(f"{path}: the file holds no project, so it is no model")
-    return file, path, digest
-
-
-def _library() -> Any:
-    try:
-        import ifcopenshell
-    except ImportError:
-        raise Unreadable("a model needs the extra 'bim': pip install 'noetl-mcp[bim]'") from None
-    return ifcopenshell
-
-
 def _scale(file: Any, kind: str) -> float:
-    """Return what one of the file's units is in metres, or in square or cubic ones, or radians."""
-    from ifcopenshell.util import unit
-
     try:
-        found = unit.calculate_unit_scale(file, kind)
-    except (AttributeError, RuntimeError, TypeError, ValueError, LookupError) as problem:
+        return scale(file, kind)
+    except DEFECTS as problem:
         raise Unreadable(f"the file's units cannot be read: {problem}") from None
-    if not isinstance(found, int | float) or not _LEAST_UNIT < found < _MOST_UNIT:
-        raise Unreadable(f"the file counts in units that cannot be: {found}")
-    return float(found)
+
+
+def _name_of_type(document: Document, entity: Entity) -> tuple[str, str, int | None]:
+    return _grammar(entity.Name or "")
 
 
 def _grammar(said: str) -> tuple[str, str, int | None]:
     """Return family, type and number from a name such as `Basic Wall:Brick:138584`."""
     parts = said.split(":")
-    number = int(parts.pop()) if len(parts) > 1 and parts[-1].strip().isdecimal() else None
+    number = int(parts.pop()) if len(parts) > 1 and _NUMBER.fullmatch(parts[-1].strip()) else None
     if len(parts) < 2:
         return "", parts[0].strip(), number
     return parts[0].strip(), ":".join(parts[1:]).strip(), number
 
 
-__all__ = ["Document", "Kind", "Level", "Unreadable", "scaled"]
+__all__ = ["Document", "Kind", "Level", "scaled"]

@@ -13,6 +13,7 @@ Entity: TypeAlias = Any
 """An entity of the file; the library knows its attributes at run time only."""
 
 ORIGIN: Point = (0.0, 0.0, 0.0)
+_MOST = 1e100
 _X: Point = (1.0, 0.0, 0.0)
 _Z: Point = (0.0, 0.0, 1.0)
 
@@ -87,10 +88,14 @@ def _relative(placement: Entity) -> Frame:
 
 def frame(axes: Entity | None) -> Frame:
     """Return the frame that an axis placement describes, flat or in space."""
-    if axes is None or axes.is_a() not in ("IfcAxis2Placement3D", "IfcAxis2Placement2D"):
+    if axes is None:
         return WORLD
+    if axes.is_a() not in ("IfcAxis2Placement3D", "IfcAxis2Placement2D"):
+        raise ValueError(f"where something stands is told by {axes.is_a()}, which is not read")
     location = getattr(axes, "Location", None)
-    origin = point(getattr(location, "Coordinates", None)) or ORIGIN
+    origin = point(getattr(location, "Coordinates", None))
+    if origin is None:
+        raise ValueError(f"the place #{axes.id()} has no coordinates that are numbers")
     up = _Z
     if axes.is_a("IfcAxis2Placement3D"):
         up = _length_one(_ratios(axes.Axis)) or _Z
@@ -105,7 +110,7 @@ def frame(axes: Entity | None) -> Frame:
 def point(numbers: Iterable[Any] | None) -> Point | None:
     """Return coordinates as a point in space; None when they are no such thing."""
     found = tuple(numbers or ())
-    if not 2 <= len(found) <= 3 or not all(_is_number(one) for one in found):
+    if not 2 <= len(found) <= 3 or not all(map(is_measure, found)):
         return None
     return (float(found[0]), float(found[1]), float(found[2]) if len(found) == 3 else 0.0)
 
@@ -119,8 +124,9 @@ def _ratios(entity: Entity | None) -> Point | None:
     return None if entity is None else point(getattr(entity, "DirectionRatios", None))
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+def is_measure(value: Any) -> bool:
+    """Whether something is a number with which can be reckoned and that stays one."""
+    return isinstance(value, int | float) and -_MOST < value < _MOST
 
 
 def _length_one(vector: Point | None) -> Point | None:
@@ -150,4 +156,15 @@ def _cross(a: Point, b: Point) -> Point:
     )
 
 
-__all__ = ["ORIGIN", "WORLD", "Entity", "Frame", "Frames", "Point", "direction", "frame", "point"]
+__all__ = [
+    "ORIGIN",
+    "WORLD",
+    "Entity",
+    "Frame",
+    "Frames",
+    "Point",
+    "direction",
+    "frame",
+    "is_measure",
+    "point",
+]

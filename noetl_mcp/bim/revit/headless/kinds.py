@@ -130,7 +130,7 @@ def _wanted(found: list[_Counted], asked: Types) -> list[_Counted]:
 
 
 def _width(document: Document, counted: _Counted) -> float | None:
-    thickness = document.once("measures", counted.elements[0], walls.measures).thickness
+    thickness = document.once("measures", counted.elements[0], walls.brief).thickness
     return None if thickness is None else document.mm(thickness)
 
 

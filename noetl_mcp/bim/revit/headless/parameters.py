@@ -5,7 +5,7 @@ whatever the file counts in.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from noetl_mcp.bim.revit.headless.document import Document, scaled
@@ -42,19 +42,27 @@ class Parameter(NamedTuple):
         }
 
 
+class Group:
+    """The parameters of one set, which many elements may share: found out once, and by name."""
+
+    def __init__(self, name: str, rows: Iterable[Parameter]) -> None:
+        self.name = name.casefold()
+        self.rows = tuple(rows)
+        self._by_name: dict[str, Parameter] = {}
+        for one in self.rows:
+            self._by_name.setdefault(one.name.casefold(), one)
+
+    def get(self, name: str) -> Parameter | None:
+        """Return the first parameter of a name, which may be `Set.Name`; capitals do not count."""
+        wanted = name.casefold()
+        group, _, bare = wanted.rpartition(".")
+        found = self._by_name.get(wanted)
+        return self._by_name.get(bare) if found is None and group == self.name else found
+
+
 def parameters(document: Document, element: Entity) -> list[Parameter]:
     """Return the parameters of an element, its own before those of its type."""
-    own = [
-        Parameter(name, "IFC", str(value), None, of_type=False)
-        for name in _ATTRIBUTES
-        if (value := getattr(element, name, None)) is not None
-    ]
-    own += _measures_of(document, element)
-    for rel in getattr(element, "IsDefinedBy", None) or ():
-        if rel.is_a("IfcRelDefinesByProperties"):
-            for one in _definitions(rel.RelatingPropertyDefinition):
-                own += _of_set(document, one, of_type=False)
-    return own + type_parameters(document, document.type_entity(element))
+    return _rows(document, groups(document, element))
 
 
 def _measures_of(document: Document, element: Entity) -> Iterator[Parameter]:
@@ -69,38 +77,81 @@ def _measures_of(document: Document, element: Entity) -> Iterator[Parameter]:
 
 def type_parameters(document: Document, kind: Entity | None) -> list[Parameter]:
     """Return what a type says for all its elements."""
-    found = list[Parameter]()
-    for one in getattr(kind, "HasPropertySets", None) or ():
-        found += _of_set(document, one, of_type=True)
-    return found
+    return _rows(document, type_groups(document, kind))
+
+
+def groups(document: Document, element: Entity) -> list[Group]:
+    """Return what is said of an element by sets, its own before those of its type."""
+    found = [Group("IFC", _attributes(document, element))]
+    for rel in getattr(element, "IsDefinedBy", None) or ():
+        if rel.is_a("IfcRelDefinesByProperties"):
+            sets = _definitions(rel.RelatingPropertyDefinition)
+            found += _groups(document, sets, of_type=False)
+    return found + type_groups(document, document.type_entity(element))
+
+
+def type_groups(document: Document, kind: Entity | None) -> list[Group]:
+    """Return what a type says for all its elements, by sets."""
+    return _groups(document, getattr(kind, "HasPropertySets", None) or (), of_type=True)
 
 
 def parameter(document: Document, element: Entity, name: str) -> Parameter | None:
     """Return a parameter by its name; the element's own comes before its type's."""
-    return named(document.once("parameters", element, parameters), name)
+    every = document.once("groups", element, groups)
+    document.effort.spend(len(every))
+    return named(every, name)
 
 
-def named(found: Iterable[Parameter], name: str) -> Parameter | None:
+def named(every: Iterable[Group], name: str) -> Parameter | None:
     """Return the first parameter of a name, which may be `Set.Name`; capitals do not count."""
-    wanted = name.casefold()
-    group, _, bare = wanted.rpartition(".")
-    for one in found:
-        if one.name.casefold() == wanted:
-            return one
-        if group and (one.group.casefold(), one.name.casefold()) == (group, bare):
-            return one
-    return None
+    return next((found for one in every if (found := one.get(name)) is not None), None)
 
 
 def measure(document: Document, element: Entity, *names: str) -> float | None:
     """Return the first of some quantities that an element tells."""
-    every = document.once("parameters", element, parameters)
-    found = {one.name: one.value for one in every}
+    every = document.once("groups", element, groups)
+    document.effort.spend(len(every))
     for name in names:
-        value = found.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
+        for found in (one.get(name) for one in every):
+            value = None if found is None else found.value
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return float(value)
     return None
+
+
+def _rows(document: Document, every: Iterable[Group]) -> list[Parameter]:
+    found = list[Parameter]()
+    for one in every:
+        document.effort.spend(len(one.rows))
+        found += one.rows
+    return found
+
+
+def _attributes(document: Document, element: Entity) -> Iterator[Parameter]:
+    for name in _ATTRIBUTES:
+        value = getattr(element, name, None)
+        if value is not None:
+            yield Parameter(name, "IFC", str(value), None, of_type=False)
+    yield from _measures_of(document, element)
+
+
+def _groups(document: Document, sets: Sequence[Entity], *, of_type: bool) -> list[Group]:
+    """Return sets with their parameters; one that cannot be read raises what it raised."""
+    document.effort.spend(len(sets))
+    find = _type_group if of_type else _own_group
+    return [document.once("type's set" if of_type else "set", one, find) for one in sets]
+
+
+def _own_group(document: Document, held: Entity) -> Group:
+    return Group(_name(held), _of_set(document, held, of_type=False))
+
+
+def _type_group(document: Document, held: Entity) -> Group:
+    return Group(_name(held), _of_set(document, held, of_type=True))
+
+
+def _name(held: Entity) -> str:
+    return str(getattr(held, "Name", None) or held.is_a())
 
 
 def _definitions(given: Any) -> tuple[Entity, ...]:
@@ -113,13 +164,15 @@ def _definitions(given: Any) -> tuple[Entity, ...]:
 
 
 def _of_set(document: Document, held: Entity, *, of_type: bool) -> Iterator[Parameter]:
-    group = str(getattr(held, "Name", None) or held.is_a())
+    group = _name(held)
     if held.is_a("IfcPropertySet"):
         for one in held.HasProperties or ():
+            document.effort.spend()
             value, unit = _property(document, one)
             yield Parameter(str(one.Name), group, value, unit, of_type)
     elif held.is_a("IfcElementQuantity"):
         for one in held.Quantities or ():
+            document.effort.spend()
             name = next((name for name in _QUANTITIES if hasattr(one, name)), None)
             if name is None:
                 continue
@@ -181,4 +234,14 @@ def _storage(value: Any) -> str:
     return names.get(type(value), "None")
 
 
-__all__ = ["Parameter", "measure", "named", "parameter", "parameters", "type_parameters"]
+__all__ = [
+    "Group",
+    "Parameter",
+    "groups",
+    "measure",
+    "named",
+    "parameter",
+    "parameters",
+    "type_groups",
+    "type_parameters",
+]

@@ -4,7 +4,8 @@ import math
 from typing import TypeAlias
 
 from noetl_mcp.bim.revit.headless.curves import drawn
-from noetl_mcp.bim.revit.headless.frames import Entity, frame
+from noetl_mcp.bim.revit.headless.effort import Share
+from noetl_mcp.bim.revit.headless.frames import Entity, frame, is_measure
 
 Flat: TypeAlias = tuple[float, float]
 _AROUND = 48
@@ -19,19 +20,24 @@ _SIZES = {
 """Profiles by the size of the box around them; what is hollow or notched fills it nevertheless."""
 
 
-def outline(profile: Entity) -> tuple[Flat, ...]:
+def outline(profile: Entity, share: Share) -> tuple[Flat, ...]:
     """Return the corners around a profile; those of a shaped one are the corners of its box."""
+    share.spend(_AROUND)
     kind = profile.is_a()
     if kind in ("IfcArbitraryClosedProfileDef", "IfcArbitraryProfileDefWithVoids"):
-        found = tuple((x, y) for x, y, _ in drawn(profile.OuterCurve))
+        found = tuple((x, y) for x, y, _ in drawn(profile.OuterCurve, share))
         return found[:-1] if len(found) > 1 and found[0] == found[-1] else found
     if kind in ("IfcCircleProfileDef", "IfcCircleHollowProfileDef"):
         turns = [2 * math.pi * step / _AROUND for step in range(_AROUND)]
         radius = profile.Radius
+        if not is_measure(radius):
+            return ()
         corners = tuple((radius * math.cos(one), radius * math.sin(one)) for one in turns)
         return _placed(profile, corners)
     if kind in _SIZES:
         width, depth = (getattr(profile, name) for name in _SIZES[kind])
+        if not (is_measure(width) and is_measure(depth)):
+            return ()
         a, b = width / 2, depth / 2
         return _placed(profile, ((-a, -b), (a, -b), (a, b), (-a, b)))
     return ()

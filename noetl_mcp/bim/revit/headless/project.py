@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from noetl_mcp.bim.revit.headless import shapes
 from noetl_mcp.bim.revit.headless.asking import Asked, Listing, Name, Nothing
-from noetl_mcp.bim.revit.headless.curves import drawn
+from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document, Level
 from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
@@ -67,13 +68,17 @@ def levels(document: Document, asked: Listing) -> Answer:
 
 def grids(document: Document, asked: Nothing) -> Answer:
     """List the lines of grids with their ends in mm."""
-    rows = [
-        _grid(document, grid, line)
+    found = {
+        line.id(): (line, grid)
         for grid in document.file.by_type("IfcGrid")
         for axes in (grid.UAxes, grid.VAxes, grid.WAxes)
         for line in axes or ()
-    ]
-    return {"totalCount": len(rows), "grids": sorted(rows, key=lambda row: row["gridId"])}
+    }
+    lines = [found[number][0] for number in sorted(found)]
+    rows, wrong = rows_of(
+        document, lines, lambda document, line: _grid(document, found[line.id()][1], line)
+    )
+    return {"totalCount": len(lines), "grids": rows} | wrong
 
 
 def current_view(document: Document, asked: Nothing) -> Answer:
@@ -127,7 +132,7 @@ def _level(one: Level) -> dict[str, Any]:
 
 def _grid(document: Document, grid: Entity, line: Entity) -> dict[str, Any]:
     held = document.frames.of(grid)
-    points = drawn(line.AxisCurve)
+    points = shapes.line(line.AxisCurve, document.effort)
     ends = [document.point(held.placed(at)) for at in (points[0], points[-1])] if points else []
     return {
         "gridId": line.id(),

@@ -14,7 +14,7 @@ _NET = ("NetFloorArea", "GSA BIM Area", "GrossFloorArea", "Area")
 
 def row(document: Document, room: Entity) -> dict[str, Any]:
     """Return what answers tell of a room beside its names."""
-    feet = [one.foot for one in solids(room) or () if one.is_upright]
+    feet = [one.foot for one in solids(room, document.effort) or () if one.is_upright]
     said = measure(document, room, *_NET)
     if said is None and feet:
         inside = sum(area(tuple((x, y) for x, y, _ in foot)) for foot in feet)

@@ -1,6 +1,7 @@
 """Rows of answers: what an element is called and is, where it stands, how large it is."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -10,7 +11,8 @@ from noetl_mcp.bim.revit.headless.frames import Entity, Point
 from noetl_mcp.bim.revit.headless.shapes import Box, axis, box, solids
 
 Row = dict[str, Any]
-_DEEPEST = 16
+_DEEPEST = 64
+"""Parts in parts in parts."""
 
 
 def common(document: Document, element: Entity) -> Row:
@@ -33,9 +35,14 @@ def common(document: Document, element: Entity) -> Row:
 
 
 def called(element: Entity) -> str | None:
-    """Return the one name of an element; that of a room is its long one, beside its number."""
+    """Return the one name of an element; that of a room is its long one, beside its number.
+
+    Raise TypeError where no text stands for it.
+    """
     said = getattr(element, "LongName", None) if element.is_a("IfcSpace") else None
-    found: str | None = said or element.Name
+    found = said or element.Name
+    if found is not None and not isinstance(found, str):
+        raise TypeError("a name is a text")
     return found
 
 
@@ -67,7 +74,7 @@ def filling(document: Document, element: Entity) -> Row:
 def framed(document: Document, element: Entity) -> Row:
     """Return the row of a beam, with its two ends."""
     held = document.frames.of(element)
-    line = axis(element) or _lengthwise(element)
+    line = axis(element, document.effort) or _lengthwise(document, element)
     ends = [document.point(held.placed(at)) for at in (line[0], line[-1])] if line else [None, None]
     return common(document, element) | {"start": ends[0], "end": ends[1]}
 
@@ -88,25 +95,41 @@ def _is_placed(element: Entity) -> bool:
 
 def laid(document: Document, element: Entity) -> Row:
     """Return the row of a floor."""
-    found = box(_own_points(element) or ())
+    found = box(_own_points(document, element) or ())
     thick = None if found is None else document.mm(found.size[2])
     return standing(document, element) | {"thickness": thick}
 
 
-def world_box(document: Document, element: Entity, depth: int = 0) -> Box | None:
+def world_box(document: Document, element: Entity) -> Box | None:
     """Return the box around an element in the world; None when its shape cannot be read.
 
     An element that is only a whole has the box of its parts.
     """
+    return document.once("extent", element, _extent).box
+
+
+class _Extent(NamedTuple):
+    """The box around an element and its parts; one whose shape cannot be read has none."""
+
+    box: Box | None
+    is_read: bool = True
+
+
+def _extent(document: Document, element: Entity, inside: tuple[int, ...] = ()) -> _Extent:
+    if element.id() in inside or len(inside) > _DEEPEST:
+        raise ValueError(f"#{(inside or (0,))[0]} is a part of itself, or of too much else")
     held = document.frames.of(element)
-    own = _own_points(element)
-    if own is None:
-        return None
-    points = [held.placed(at) for at in own]
-    for part in _parts(element) if depth < _DEEPEST else ():
-        inner = world_box(document, part, depth + 1)
-        points += [] if inner is None else [inner.least, inner.most]
-    return box(points)
+    own = _own_points(document, element)
+    points = [held.placed(at) for at in own or ()]
+    find = partial(_extent, inside=(*inside, element.id()))
+    parts = _parts(element) if own is not None else []
+    document.effort.spend(len(parts))
+    for part in parts:
+        inner = document.once("extent", part, find)
+        if not inner.is_read:
+            return inner
+        points += [] if inner.box is None else [inner.box.least, inner.box.most]
+    return _Extent(box(points), own is not None)
 
 
 def _parts(element: Entity) -> list[Entity]:
@@ -117,14 +140,14 @@ def _parts(element: Entity) -> list[Entity]:
 
 def box_row(document: Document, element: Entity) -> Row | None:
     """Return the box around an element in millimetres."""
-    found = document.once("box", element, world_box)
+    found = world_box(document, element)
     if found is None:
         return None
     return {"min": document.point(found.least), "max": document.point(found.most)}
 
 
-def _own_points(element: Entity) -> list[Point] | None:
-    bodies = solids(element)
+def _own_points(document: Document, element: Entity) -> list[Point] | None:
+    bodies = solids(element, document.effort)
     return None if bodies is None else [at for one in bodies for at in one.points]
 
 
@@ -140,13 +163,13 @@ def _place(document: Document, element: Entity, width: Any) -> Point:
     """
     held = document.frames.of(element)
     half = width / 2 if isinstance(width, int | float) else 0.0
-    body = box(_own_points(element) or ())
+    body = box(_own_points(document, element) or ())
     along = half if body is None else (body.least[0] + body.most[0]) / 2
     along = half if half and abs(along - half) < half / 2 else along
     middle = held.placed((along, 0.0, 0.0))
     host = document.host(element)
     line = (
-        document.once("measures", host, walls.measures).line
+        document.once("measures", host, walls.brief).line
         if host is not None and walls.is_wall(host)
         else ()
     )
@@ -163,9 +186,9 @@ def _onto(start: Point, end: Point, at: Point) -> Point:
     return (start[0] + dx * along, start[1] + dy * along, at[2])
 
 
-def _lengthwise(element: Entity) -> tuple[Point, ...]:
+def _lengthwise(document: Document, element: Entity) -> tuple[Point, ...]:
     """Return the line along which a single body is pulled, through the middle of its foot."""
-    bodies = solids(element) or ()
+    bodies = solids(element, document.effort) or ()
     if len(bodies) != 1 or bodies[0].pulled is None:
         return ()
     foot, pulled = bodies[0].foot, bodies[0].pulled

@@ -40,6 +40,9 @@ from noetl_mcp.bim.revit.headless.views import in_space
 from noetl_mcp.cuts import beginning
 from noetl_mcp.diagnostics import closest
 
+_LOOKED_THROUGH = 1_000
+"""So many characters are like one point or parameter."""
+
 
 def elements_in_view(document: Document, asked: InView) -> Answer:
     """List what a view shows; without a view, what the whole model holds."""
@@ -73,6 +76,7 @@ def search(document: Document, asked: Searching) -> Answer:
 
     def says_it(one: Entity) -> bool:
         kind = document.kind(one)
+        document.effort.spend(_weight(kind.name) + _weight(kind.family))
         said = (*names_of(one), kind.name, kind.family, mark(document, one) or "", str(one.id()))
         return any(word in (name if asked.case_sensitive else name.casefold()) for name in said)
 
@@ -121,9 +125,15 @@ def _height(document: Document, one: Entity) -> float:
     return float("-inf") if level is None else level.elevation
 
 
+def _weight(text: str) -> int:
+    """Return how much of one call's effort it takes to look through a text."""
+    return len(text) // _LOOKED_THROUGH
+
+
 def _says(document: Document, one: Entity, asked: InView) -> bool:
     """Whether what is asked for stands in the names of an element's category and type."""
     kind = document.kind(one)
+    document.effort.spend(_weight(kind.name) + _weight(kind.family))
     parts = (
         (asked.category_name_contains, document.category(one).name),
         (asked.family_name_contains, kind.family),
@@ -143,8 +153,8 @@ def _claims(document: Document, filters: Filters, rules: Sequence["_Having"]) ->
     claims = _claims_of_categories(document, filters.categories)
     if filters.class_names is not None:
         names = tuple(filters.class_names)
-        _demand_classes(document, names)
-        claims.append(lambda one: any(map(one.is_a, names)))
+        kinds = _kinds_of(document, names)
+        claims.append(lambda one: one.is_a() in kinds)
     if filters.level_id is not None:
         claims.append(on_level(document, filters.level_id))
     if filters.level_name is not None:
@@ -164,19 +174,33 @@ def _claims(document: Document, filters: Filters, rules: Sequence["_Having"]) ->
     return claims
 
 
-def _demand_classes(document: Document, names: Iterable[str]) -> None:
+def _demand_class(document: Document, name: str) -> None:
+    """Raise RuntimeError for what is no class of the schema."""
+    from ifcopenshell import ifcopenshell_wrapper
+
+    known = ifcopenshell_wrapper.schema_by_name(document.file.schema_identifier)
+    if known.declaration_by_name(name).as_entity() is None:
+        raise RuntimeError("this is a type of values")
+
+
+def _kinds_of(document: Document, names: Iterable[str]) -> frozenset[str]:
+    """Return the classes in the model that some classes are; a class has few below it."""
+    found = {one.is_a(): one for one in document.elements.values()}
+    chosen = set[str]()
     for name in names:
         try:
-            document.file.by_type(name)
+            _demand_class(document, name)
+            chosen.update(kind for kind, one in found.items() if one.is_a(name))
         except RuntimeError:
             raise Refused("INVALID_PARAMS", _no_class(document, name)) from None
+    return frozenset(chosen)
 
 
 def _no_class(document: Document, name: str) -> str:
     """Return that there is no such class, and that of IFC where it was one of Revit."""
     schema = document.file.schema
     with suppress(RuntimeError):
-        document.file.by_type(f"Ifc{name}")
+        _demand_class(document, f"Ifc{name}")
         return f"there is no class '{name[:100]}' in {schema}; did you mean 'Ifc{name[:100]}'?"
     return f"there is no class '{name[:100]}' in {schema}"
 
@@ -193,7 +217,7 @@ def _standing(document: Document, rule: BoxRule) -> Claim:
     wanted = Box(least, most)
 
     def stands(one: Entity) -> bool:
-        found = document.once("box", one, world_box)
+        found = world_box(document, one)
         if found is None:
             return False
         low = [document.mm(part) for part in found.least]
@@ -240,15 +264,17 @@ class _Having:
         if rule.op in _COMPARE:
             return _is_number(found.value) and bool(_COMPARE[rule.op](found.value, rule.value))
         if rule.op == "contains":
-            return str(rule.value).casefold() in str(found.value).casefold()
+            said = str(found.value)
+            self._document.effort.spend(_weight(said))
+            return str(rule.value).casefold() in said.casefold()
         return _is_same(found.value, rule.value) is (rule.op == "eq")
 
     def missed(self) -> Iterator[str]:
         """Yield that nothing has the parameter, with the nearest name that there is."""
         if self._is_had or not self._lacking:
             return
-        every = (self._document.once("parameters", one, parameters) for one in self._lacking)
-        near = closest(self._rule.param, tuple({one.name for held in every for one in held}))
+        names = {one.name for held in self._lacking for one in parameters(self._document, held)}
+        near = closest(self._rule.param, tuple(names))
         more = f"; did you mean '{near}'?" if near else ""
         name = beginning(self._rule.param, 100)
         yield f"nothing that was looked at has the parameter '{name}'{more}"

@@ -48,6 +48,7 @@ class Headless:
     def answer(self, method: str, params: Mapping[str, Any]) -> Answer:
         """Return what a call gives."""
         started = self._clock()
+        self.document.effort.begin()
         try:
             found = self._done(METHODS.name(method), params)
         except Refused as refused:

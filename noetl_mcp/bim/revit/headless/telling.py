@@ -1,6 +1,6 @@
 """The methods that tell parameters of many elements or types, and which parameters there are."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from noetl_mcp.bim.revit.headless.asking import (
@@ -11,13 +11,16 @@ from noetl_mcp.bim.revit.headless.asking import (
     ParameterKey,
 )
 from noetl_mcp.bim.revit.headless.choosing import categories_named
+from noetl_mcp.bim.revit.headless.defects import Weight
 from noetl_mcp.bim.revit.headless.document import Document
 from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.method import Answer, Method
 from noetl_mcp.bim.revit.headless.parameters import (
-    Parameter,
+    Group,
+    groups,
     named,
     parameters,
+    type_groups,
     type_parameters,
 )
 from noetl_mcp.bim.revit.headless.refusals import Refused
@@ -40,7 +43,7 @@ def of_elements(document: Document, asked: ManyParameters) -> Answer:
         one = document.elements.get(number)
         if one is None:
             return {"ok": False, "elementId": number, "code": "NOT_FOUND"}
-        found = _values(parameters(document, one), asked.param_keys)
+        found = _values(document, document.once("groups", one, groups), asked.param_keys)
         return {"ok": True, "elementId": number} | found
 
     return _paged(numbers, asked.page, row)
@@ -62,7 +65,7 @@ def of_types(document: Document, asked: ManyTypeParameters) -> Answer:
         if one is None:
             return {"ok": False, "typeId": number, "code": "NOT_FOUND"}
         names = {"ok": True, "typeId": number, "typeName": str(one.Name or "")}
-        return names | _values(type_parameters(document, one), asked.param_keys)
+        return names | _values(document, type_groups(document, one), asked.param_keys)
 
     return _paged(numbers, asked.page, row)
 
@@ -91,16 +94,18 @@ def meta(document: Document, asked: Meta) -> Answer:
 
 def _paged(every: Sequence[T], page: Bulk, row: Callable[[T], Row]) -> Answer:
     last = page.start_index + page.batch_size
+    weight = Weight()
     return {
-        "items": [row(one) for one in every[page.start_index : last]],
+        "items": [weight.of(row(one)) for one in every[page.start_index : last]],
         "totalCount": len(every),
         "nextIndex": last if last < len(every) else None,
         "completed": last >= len(every),
     }
 
 
-def _values(every: list[Parameter], keys: Iterable[ParameterKey]) -> Row:
+def _values(document: Document, every: list[Group], keys: Sequence[ParameterKey]) -> Row:
     """Return the values of some parameters, and which of them are not there."""
+    document.effort.spend(len(every) * len(keys))
     found = {key.name: named(every, key.name) for key in keys}
     missing = [name for name, one in found.items() if one is None]
     values = {name: one.value for name, one in found.items() if one is not None}

@@ -29,11 +29,11 @@ class Measures(NamedTuple):
 
 def measures(document: Document, wall: Entity) -> Measures:
     """Return the measures of a wall."""
-    bodies = solids(wall)
+    bodies = solids(wall, document.effort)
     upright = bodies is not None and bool(bodies) and all(one.is_upright for one in bodies)
     around = box([at for one in bodies or () for at in one.points])
     shift, layers = _layers(document, wall)
-    line = axis(wall)
+    line = axis(wall, document.effort)
     if line:
         line = _moved(line, shift)
     elif around is not None and upright:
@@ -49,9 +49,16 @@ def measures(document: Document, wall: Entity) -> Measures:
     return Measures(tuple(held.placed(at) for at in line), thickness, height)
 
 
+def brief(document: Document, wall: Entity) -> Measures:
+    """Return what is kept of the measures of a wall: of a line that bends, only three points."""
+    found = measures(document, wall)
+    line = found.line
+    return found if len(line) <= 2 else found._replace(line=(line[0], line[1], line[-1]))
+
+
 def row(document: Document, wall: Entity) -> dict[str, Any]:
     """Return what answers tell of a wall beside its names."""
-    found = document.once("measures", wall, measures)
+    found = document.once("measures", wall, brief)
     return {
         "height": _mm(document, found.height),
         "thickness": _mm(document, found.thickness),
@@ -69,19 +76,22 @@ def _layers(document: Document, wall: Entity) -> tuple[float, float | None]:
     for one in (wall, document.type_entity(wall)):
         for rel in getattr(one, "HasAssociations", None) or ():
             material = getattr(rel, "RelatingMaterial", None)
+            document.effort.spend()
             if material is not None and material.is_a("IfcMaterialLayerSetUsage"):
-                total = _total(material.ForLayerSet)
+                total = _total(document, material.ForLayerSet)
                 half = (total or 0.0) / 2
                 offset = material.OffsetFromReferenceLine or 0.0
                 return offset + (half if material.DirectionSense == "POSITIVE" else -half), total
             if material is not None and material.is_a("IfcMaterialLayerSet"):
-                return 0.0, _total(material)
+                return 0.0, _total(document, material)
     return 0.0, None
 
 
-def _total(layers: Entity) -> float | None:
+def _total(document: Document, layers: Entity) -> float | None:
     """Return how thick layers are together."""
-    sizes = [one.LayerThickness for one in getattr(layers, "MaterialLayers", None) or ()]
+    made = getattr(layers, "MaterialLayers", None) or ()
+    document.effort.spend(len(made))
+    sizes = [one.LayerThickness for one in made]
     is_told = sizes and all(isinstance(one, int | float) for one in sizes)
     return sum(sizes) if is_told else None
 
@@ -110,4 +120,4 @@ def _along(around: Box) -> tuple[Point, ...]:
     return ((middle, y0, z0), (middle, y1, z0))
 
 
-__all__ = ["KINDS", "Measures", "is_wall", "measures", "row"]
+__all__ = ["KINDS", "Measures", "brief", "is_wall", "measures", "row"]
