@@ -28,6 +28,7 @@ from noetl_mcp.web.headless.app import MOST_BODY
 from noetl_mcp.web.headless.calls import MOST_NAME
 from noetl_mcp.web.headless.jobs import Bounds
 from noetl_mcp.web.headless.model_thread import MOST_RESULT
+from noetl_mcp.web.headless.room import MOST_COMING, MOST_LEAVING
 from noetl_mcp.wire import exchange
 from noetl_mcp.worker import iterator
 from noetl_mcp.worker.engine import Terms
@@ -135,6 +136,8 @@ def _headless() -> list[tuple[str, str, str]]:
         ("bytes of a result", MOST_RESULT, "`RESULT_TOO_LARGE`; ask for a page"),
         ("points and parameters that a call reads", effort.MOST, "`TOO_MUCH_TO_READ`; ask again"),
         ("points of the shape of one element", MOST_POINTS, "it has no box and no measures"),
+        ("bytes of all bodies that are coming", MOST_COMING, "503, `E_BUSY`; small ones are taken"),
+        ("bytes of all answers that are being taken", MOST_LEAVING, "503, `E_BUSY`"),
         ("characters of a method, an id, a key", MOST_NAME, "400, `INVALID_JSONRPC`"),
         ("calls that wait", bounds.waiting, "503, `E_BUSY`"),
         ("bytes of the parameters of all calls that wait", bounds.waiting_bytes, "503, `E_BUSY`"),

@@ -106,3 +106,10 @@ def test_an_order_that_cannot_be_meant_is_refused(more: str, code: str, says: st
         order_in(f'{{"method": "a", {more}}}'.encode())
 
     assert refused.value.code == code
+
+
+def test_the_order_of_names_makes_no_other_call() -> None:
+    one = read(b'{"method": "a", "params": {"x": 1, "y": {"a": [2], "b": 3}}}')
+    other = read(b'{"method": "a", "params": {"y": {"b": 3, "a": [2]}, "x": 1}}')
+
+    assert one == other

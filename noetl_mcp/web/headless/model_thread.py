@@ -6,7 +6,6 @@ answer and leaves takes along what has not begun; what has begun comes to its en
 
 import asyncio
 import sys
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ import orjson
 
 from noetl_mcp.web.headless.calls import Call, Order
 from noetl_mcp.web.headless.jobs import Job, Jobs, Outcome
+from noetl_mcp.web.headless.shown import trace
 
 MOST_RESULT = 64 * 1024 * 1024
 Clock = Callable[[], datetime]
@@ -130,7 +130,7 @@ def _outcome(done: "Future[bytes]", call: Call) -> Outcome:
     problem = done.exception()
     if problem is None:
         return Outcome(done.result())
-    sys.stderr.write("".join(traceback.format_exception(problem)))
+    sys.stderr.write(trace(problem))
     code, says = "UNHANDLED_EXCEPTION", f"{type(problem).__name__}: {problem}"[:1_000]
     return Outcome(refusal(code, says), code, says)
 

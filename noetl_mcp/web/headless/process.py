@@ -4,7 +4,6 @@ import asyncio
 import os
 import socket
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +15,7 @@ from noetl_mcp.web.guard import policy_for
 from noetl_mcp.web.headless.app import application
 from noetl_mcp.web.headless.jobs import Jobs
 from noetl_mcp.web.headless.model_thread import Answering, ModelThread, now
-from noetl_mcp.web.headless.shown import Server
+from noetl_mcp.web.headless.shown import Server, trace
 from noetl_mcp.web.serving import serve
 from noetl_mcp.worker.placed import Parent, listen, loop_factory, orders, say
 from noetl_mcp.worker.supervisor import HOPELESS
@@ -115,7 +114,7 @@ async def answering(place: Place, opens: Opens, left: asyncio.Event) -> int:
 def _tell(problem: BaseException) -> None:
     """Say why a model is not opened; what nobody foresaw is told with where it happened."""
     if not isinstance(problem, NotReadable):
-        sys.stderr.write("".join(traceback.format_exception(problem)))
+        sys.stderr.write(trace(problem))
     say(printable(str(problem)))
 
 

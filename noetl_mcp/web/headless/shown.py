@@ -1,12 +1,14 @@
 """Show jobs and the server itself as real servers do. Pure but for the process's number."""
 
 import os
+import traceback
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import orjson
 
 from noetl_mcp import __version__
+from noetl_mcp.lettering.fitted import printable
 from noetl_mcp.web.headless.calls import answer_to
 from noetl_mcp.web.headless.jobs import Job, Jobs
 
@@ -28,6 +30,12 @@ def row(job: Job) -> dict[str, Any]:
     call, outcome = job.order.call, job.outcome
     result = None if outcome is None else answer_to(call, outcome.payload).decode()
     return {**line(job), "params_json": call.params.decode(), "result_json": result}
+
+
+def trace(problem: BaseException) -> str:
+    """Return where something went wrong, for a terminal: a model's words may hold anything."""
+    lines = "".join(traceback.format_exception(problem)).splitlines()
+    return "".join(f"{one if one.isprintable() else printable(one)}\n" for one in lines)
 
 
 def line(job: Job) -> dict[str, Any]:
@@ -88,4 +96,4 @@ def status(server: Server, jobs: Jobs, now: datetime) -> bytes:
     return orjson.dumps(found)
 
 
-__all__ = ["NAME", "STATUS", "Server", "health", "line", "row", "said", "status"]
+__all__ = ["NAME", "STATUS", "Server", "health", "line", "row", "said", "status", "trace"]
