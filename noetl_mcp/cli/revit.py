@@ -1,6 +1,8 @@
 """`revit serve MODEL`: a building model, answered for as a Revit server does."""
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,16 +77,25 @@ def _supervise(listening: "socket", told: Mapping[str, object]) -> int:
     from noetl_mcp.worker.placed import command, say
     from noetl_mcp.worker.supervisor import Orders, Supervisor
 
+    hears, tells = os.pipe()
+    os.set_blocking(hears, False)
+
     def order(number: int) -> dict[str, object]:
-        return {**told, "socket": listening.fileno()}
+        return {**told, "socket": listening.fileno(), "opened": tells}
 
     def descriptors(number: int) -> tuple[int, ...]:
-        return (listening.fileno(),)
+        return (listening.fileno(), tells)
+
+    def hopeless(number: int) -> str | None:
+        with suppress(BlockingIOError):
+            os.read(hears, 1)
+            return None
+        return "the model was not open yet, and opening it is not tried again"
 
     def process(number: int) -> list[str]:
         return command("noetl_mcp.web.headless.process")
 
-    return Supervisor(Orders(process, 1, order, descriptors), say).run()
+    return Supervisor(Orders(process, 1, order, descriptors, hopeless), say).run()
 
 
 __all__ = ["command"]

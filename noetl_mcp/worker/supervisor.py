@@ -40,6 +40,8 @@ class Orders:
     order: Callable[[int], Mapping[str, Any]]
     descriptors: Callable[[int], Sequence[int]] = lambda number: ()
     """What is open in a process beside its streams."""
+    hopeless: Callable[[int], str | None] = lambda number: None
+    """Why who has died unasked would only die again; None when another one is worth a try."""
     may_end: bool = False
     """Whether who leaves by itself has nothing more to do; else another takes its place."""
     patience: float = 60.0
@@ -222,8 +224,7 @@ class Supervisor:
 
     def _ended(self, place: _Place, code: int) -> None:
         if code == HOPELESS:
-            self._code = HOPELESS
-            self._stops += not self._asked_to_leave
+            self._give_up()
             return
         if self._asked_to_leave:
             return
@@ -231,7 +232,16 @@ class Supervisor:
             place.start_at, place.leaving_since = time.monotonic(), None
         elif code or not self._orders.may_end:
             why = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-            self._again(place, why)
+            hopeless = self._orders.hopeless(place.number)
+            if hopeless is None:
+                self._again(place, why)
+                return
+            self._told(f"process {place.number + 1} {why}; {hopeless}")
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self._code = HOPELESS
+        self._stops += not self._asked_to_leave
 
 
 @contextmanager

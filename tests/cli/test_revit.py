@@ -27,6 +27,14 @@ class Without(PathFinder):
 
 sys.meta_path[:] = [Without if one is PathFinder else one for one in sys.meta_path]
 """
+CRASHES = """
+import os, signal
+
+class Error(Exception): ...
+
+def open(path, format):
+    os.kill(os.getpid(), signal.SIGSEGV)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +102,27 @@ def test_a_model_that_takes_its_process_along_is_opened_again(house: Path) -> No
         assert server.wait(30) == 0
 
     assert first != second
+
+
+def test_a_model_that_takes_its_process_along_while_it_is_opened_is_given_up(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "ifcopenshell.py").write_text(CRASHES)
+    file = tmp_path / "house.ifc"
+    file.write_text("ISO-10303-21;END-ISO-10303-21;")
+
+    ran = noetl("revit", "serve", file, "--port", "0", PYTHONPATH=str(tmp_path))
+
+    assert ran.code == 1
+    assert "killed by signal 11; the model was not open yet" in ran.err
+
+
+def test_a_model_from_a_pipe_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("ifcopenshell", reason="building models need the extra 'bim'")
+
+    ran = noetl("revit", "serve", "/dev/stdin", "--port", "0", stdin=b"ISO-10303-21;")
+
+    assert (ran.code, "no file" in ran.err) == (1, True)
 
 
 def test_a_file_that_is_no_model_is_told_in_one_sentence(tmp_path: Path) -> None:

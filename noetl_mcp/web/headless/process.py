@@ -80,7 +80,13 @@ async def _heard(told: Mapping[str, Any], parent: Parent) -> int:
     listen(parent, left.set, lambda: os._exit(0))
     listening = socket.socket(fileno=told["socket"])
     place = Place(listening, told["host"], tuple(told["allowed"]), told["file"])
-    return await answering(place, opened, left)
+
+    def opens(file: Path) -> Document:
+        document = opened(file)
+        os.write(told["opened"], b".")
+        return document
+
+    return await answering(place, opens, left)
 
 
 async def answering(place: Place, opens: Opens, left: asyncio.Event) -> int:
