@@ -14,6 +14,7 @@ from noetl_mcp.bim.floorplan.drawing.network import Opening, Piece, Wall
 from noetl_mcp.bim.floorplan.drawing.stairs import stair_lines
 from noetl_mcp.bim.floorplan.drawing.walls import wall_network
 from noetl_mcp.bim.floorplan.units import factor, scale_to
+from noetl_mcp.bim.ifc.around import Rooms
 from noetl_mcp.bim.ifc.spaces import Lines
 from noetl_mcp.bim.ifc.stairs import add_stair
 from noetl_mcp.bim.ifc.writer import Entity, Writer, rounded
@@ -30,6 +31,7 @@ class Storey(NamedTuple):
     entity: Entity
     placement: Entity
     floor: PlacedFloor
+    rooms: Rooms
     metres: float
     key: str
 
@@ -105,7 +107,7 @@ def _storey(writer: Writer, house: Entity, floor: PlacedFloor, metres: float) ->
     placement = writer.placement((0.0, 0.0, elevation), house.ObjectPlacement)
     entity.ObjectPlacement = placement
     writer.part(house, entity)
-    return Storey(writer, entity, placement, floor, metres, key)
+    return Storey(writer, entity, placement, floor, Rooms(floor.every_room()), metres, key)
 
 
 def _slab(storey: Storey, building: Building) -> None:
@@ -192,7 +194,7 @@ def _wall(storey: Storey, wall: Wall, index: int) -> None:
     name = f"Wall {thickness * 1000:.0f} mm"
     writer.type_of(entity, "IfcWallType", name, PredefinedType="STANDARD")
     writer.made_of(entity, writer.layer(name, thickness))
-    writer.facts(entity, "Pset_WallCommon", {"IsExternal": _is_outer(storey.floor, wall)})
+    writer.facts(entity, "Pset_WallCommon", {"IsExternal": _is_outer(storey.rooms, wall)})
     sizes = {"Length": length, "Width": thickness, "Height": height}
     writer.quantities(entity, "Qto_WallBaseQuantities", sizes, {})
     writer.contain(storey.entity, entity)
@@ -254,7 +256,7 @@ def _filling(
     made = writer.root(
         f"Ifc{what}",
         f"{opening.kind}/{key}",
-        Name=f"{what} {' - '.join(_rooms_of(storey.floor, wall, opening))}",
+        Name=f"{what} {' - '.join(_rooms_of(storey.rooms, wall, opening))}",
         ObjectPlacement=writer.placement((0.0, 0.0, 0.0), stands),
         Representation=writer.shape([writer.solid(_across(width, thickness), height)]),
         OverallHeight=rounded(height),
@@ -274,41 +276,30 @@ def _filling(
     return made
 
 
-def _rooms_of(floor: PlacedFloor, wall: Wall, opening: Opening) -> tuple[str, str]:
+def _rooms_of(rooms: Rooms, wall: Wall, opening: Opening) -> tuple[str, str]:
     """Return between which rooms an opening leads; a sub-room leads into the room around it."""
     own, other = opening.rooms
     if other is None:
         middle = (opening.start + opening.end) / 2
         along = (one for one in wall.pieces if one.start <= middle <= one.end)
-        sides = _rooms_beside(floor, wall, next(along, wall.pieces[0]))
+        sides = _rooms_beside(rooms, wall, next(along, wall.pieces[0]))
         other = next((room for room in sides if room not in (None, own)), None)
     return own or "outside", other or "outside"
 
 
-def _is_outer(floor: PlacedFloor, wall: Wall) -> bool:
+def _is_outer(rooms: Rooms, wall: Wall) -> bool:
     """Whether a wall has no room on one side somewhere along it."""
-    return any(None in _rooms_beside(floor, wall, piece) for piece in wall.pieces)
+    return any(None in _rooms_beside(rooms, wall, piece) for piece in wall.pieces)
 
 
-def _rooms_beside(floor: PlacedFloor, wall: Wall, piece: Piece) -> list[str | None]:
+def _rooms_beside(rooms: Rooms, wall: Wall, piece: Piece) -> list[str | None]:
     """Return the rooms on both sides of a piece of a wall, those that it parts or lies in."""
     found = list[str | None]()
     middle = (piece.start + piece.end) / 2
     for names, side in ((piece.before, -wall.thickness), (piece.after, wall.thickness)):
         at = (middle, wall.at + side) if wall.horizontal else (wall.at + side, middle)
-        found.append(names[-1] if names else _room_around(floor, *at))
+        found.append(names[-1] if names else rooms.around(*at))
     return found
-
-
-def _room_around(floor: PlacedFloor, x: float, y: float) -> str | None:
-    """Return the innermost room around a place."""
-    around = [
-        room
-        for room in floor.every_room()
-        if room.box.x < x < room.box.right and room.box.y < y < room.box.bottom
-    ]
-    inner = min(around, key=lambda room: room.box.width * room.box.height, default=None)
-    return None if inner is None else inner.name
 
 
 def _operation(opening: Opening) -> str:
