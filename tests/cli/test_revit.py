@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -123,6 +124,23 @@ def test_a_model_from_a_pipe_is_refused(tmp_path: Path) -> None:
     ran = noetl("revit", "serve", "/dev/stdin", "--port", "0", stdin=b"ISO-10303-21;")
 
     assert (ran.code, "no file" in ran.err) == (1, True)
+
+
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="limits are read in /proc")
+def test_as_many_clients_may_come_as_are_promised(house: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        with begun(house) as server:
+            _, line = said(server)
+            number = re.findall(r"\[(\d+)\]", line)[0]
+            limits = Path(f"/proc/{number}/limits").read_text()
+            server.send_signal(signal.SIGTERM)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+    [allowed] = re.findall(r"Max open files +(\d+)", limits)
+    assert int(allowed) >= min(1_000, before[1])
 
 
 def test_a_file_that_is_no_model_is_told_in_one_sentence(tmp_path: Path) -> None:

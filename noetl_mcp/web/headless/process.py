@@ -17,7 +17,7 @@ from noetl_mcp.web.headless.jobs import Jobs
 from noetl_mcp.web.headless.model_thread import Answering, ModelThread, now
 from noetl_mcp.web.headless.shown import Server, trace
 from noetl_mcp.web.serving import serve
-from noetl_mcp.worker.placed import Parent, listen, loop_factory, orders, say
+from noetl_mcp.worker.placed import Parent, allow_many_files, listen, loop_factory, orders, say
 from noetl_mcp.worker.supervisor import HOPELESS
 
 
@@ -58,6 +58,7 @@ def main() -> None:
     if given is None:
         return
     told, parent = given
+    allow_many_files()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         code = runner.run(_heard(told, parent))
     # A call that is still at work would keep the process; it only reads.

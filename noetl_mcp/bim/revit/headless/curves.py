@@ -2,7 +2,7 @@
 
 import math
 
-from noetl_mcp.bim.revit.headless.effort import Share
+from noetl_mcp.bim.revit.headless.effort import A_THING, Share
 from noetl_mcp.bim.revit.headless.frames import Entity, Point, frame, is_measure, point
 
 _DEEPEST = 16
@@ -12,7 +12,7 @@ _ON_AN_ARC = 24
 
 def drawn(curve: Entity, share: Share, depth: int = 0) -> tuple[Point, ...]:
     """Return the points of a curve, from its start to its end; none when it cannot be read."""
-    share.spend(_ON_AN_ARC)
+    share.spend(A_THING)
     if depth > _DEEPEST:
         return ()
     kind = curve.is_a()
@@ -25,10 +25,12 @@ def drawn(curve: Entity, share: Share, depth: int = 0) -> tuple[Point, ...]:
         share.spend(len(rows))
         return _whole([point(one) for one in rows])
     if kind == "IfcTrimmedCurve":
+        share.spend(_ON_AN_ARC)
         return _trimmed(curve)
     if kind == "IfcCompositeCurve":
         return _joined(curve, share, depth)
     if kind == "IfcCircle":
+        share.spend(_ON_AN_ARC)
         return _arc(curve, 0.0, 2 * math.pi)
     if kind == "IfcEllipse":
         return ()

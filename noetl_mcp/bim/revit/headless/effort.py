@@ -8,6 +8,8 @@ from noetl_mcp.bim.revit.headless.refusals import Refused
 
 MOST = 5_000_000
 """Of what one call reads."""
+A_THING = 10
+"""So many points are like a solid or a curve without any."""
 _SAYS = "what was read is kept; ask for fewer elements, or again"
 
 
@@ -53,4 +55,4 @@ class Share:
         self._effort.spend(many)
 
 
-__all__ = ["MOST", "Effort", "Share", "TooMuch"]
+__all__ = ["A_THING", "MOST", "Effort", "Share", "TooMuch"]

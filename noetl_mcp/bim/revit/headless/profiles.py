@@ -22,13 +22,13 @@ _SIZES = {
 
 def outline(profile: Entity, share: Share) -> tuple[Flat, ...]:
     """Return the corners around a profile; those of a shaped one are the corners of its box."""
-    share.spend(_AROUND)
     kind = profile.is_a()
     if kind in ("IfcArbitraryClosedProfileDef", "IfcArbitraryProfileDefWithVoids"):
         found = tuple((x, y) for x, y, _ in drawn(profile.OuterCurve, share))
         return found[:-1] if len(found) > 1 and found[0] == found[-1] else found
     if kind in ("IfcCircleProfileDef", "IfcCircleHollowProfileDef"):
         turns = [2 * math.pi * step / _AROUND for step in range(_AROUND)]
+        share.spend(_AROUND)
         radius = profile.Radius
         if not is_measure(radius):
             return ()

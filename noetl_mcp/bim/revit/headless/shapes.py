@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from noetl_mcp.bim.revit.headless.curves import drawn
-from noetl_mcp.bim.revit.headless.effort import Effort, Share, TooMuch
+from noetl_mcp.bim.revit.headless.effort import A_THING, Effort, Share, TooMuch
 from noetl_mcp.bim.revit.headless.frames import (
     Entity,
     Frame,
@@ -109,7 +109,7 @@ def representation(element: Entity, identifier: str) -> Entity | None:
 
 def _parts(item: Entity, inside: Frame, share: Share, depth: int) -> Iterator[Solid | None]:
     """Yield the solids of an item; None for one that cannot be read."""
-    share.spend()
+    share.spend(A_THING)
     kind = item.is_a()
     if depth > _DEEPEST:
         yield None
