@@ -28,10 +28,22 @@ class Without(PathFinder):
 
 sys.meta_path[:] = [Without if one is PathFinder else one for one in sys.meta_path]
 """
+WRITES = """
+class Error(Exception): ...
+
+def get_log():
+    return ""
+
+def open(path, format):
+    path.write_text("ISO-10303-21;DATA;END-ISO-10303-21;")
+"""
 CRASHES = """
 import os, signal
 
 class Error(Exception): ...
+
+def get_log():
+    return ""
 
 def open(path, format):
     os.kill(os.getpid(), signal.SIGSEGV)
@@ -116,6 +128,17 @@ def test_a_model_that_takes_its_process_along_while_it_is_opened_is_given_up(
 
     assert ran.code == 1
     assert "killed by signal 11; the model was not open yet" in ran.err
+
+
+def test_a_file_that_is_written_while_it_is_opened_is_not_answered_for(tmp_path: Path) -> None:
+    (tmp_path / "ifcopenshell.py").write_text(WRITES)
+    file = tmp_path / "house.ifc"
+    file.write_text("ISO-10303-21;END-ISO-10303-21;")
+
+    ran = noetl("revit", "serve", file, "--port", "0", PYTHONPATH=str(tmp_path))
+
+    assert (ran.code, len(ran.err.splitlines())) == (1, 1)
+    assert "it was changed while it was opened" in ran.err
 
 
 def test_a_model_from_a_pipe_is_refused(tmp_path: Path) -> None:

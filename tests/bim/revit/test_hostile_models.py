@@ -4,6 +4,7 @@ Each says as much as it can in a small file; an answer must come soon, and say w
 """
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -280,3 +281,22 @@ def test_a_class_stands_for_those_below_it_and_a_type_of_values_for_none(tmp_pat
 
     assert found["totalCount"] == 1
     assert (code, "'IfcLabel'" in says) == ("INVALID_PARAMS", True)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (f"#11{_WALL.replace('WALL', 'WAL')}", "left out: 1; .*IFCWAL"),
+        (f"#11{_WALL.replace('$,$,$);', '#98,#99,$);')}", "left out: 2; .*#98"),
+    ],
+)
+def test_what_the_library_left_out_is_told_with_every_answer(
+    line: str, says: str, tmp_path: Path
+) -> None:
+    server = Headless.opened(written(tmp_path, _METRE, f"#10{_WALL}", line))
+    whole = Headless.opened(written(tmp_path, _METRE, f"#10{_WALL}"))
+
+    [warning] = told(server, "get_walls")["warnings"]
+
+    assert re.search(says, warning)
+    assert told(whole, "get_walls")["warnings"] == []

@@ -15,7 +15,7 @@ from noetl_mcp.bim.revit.headless.categories import Category, category
 from noetl_mcp.bim.revit.headless.defects import DEFECTS, Broken
 from noetl_mcp.bim.revit.headless.effort import Effort
 from noetl_mcp.bim.revit.headless.frames import Entity, Frames, Point
-from noetl_mcp.bim.revit.headless.opening import Unreadable, model_in
+from noetl_mcp.bim.revit.headless.opening import Opened, Unreadable, model_in
 from noetl_mcp.bim.revit.headless.units import scale
 
 _ARE_HOLES = ("IfcFeatureElement", "IfcVirtualElement")
@@ -47,10 +47,11 @@ class Kind(NamedTuple):
 class Document:
     """A model in IFC, indexed once."""
 
-    def __init__(self, file: Any, path: Path, digest: str) -> None:
-        self.file = file
-        self.path = path
-        self.digest = digest
+    def __init__(self, opened: Opened) -> None:
+        self.file = file = opened.file
+        self.path = opened.path
+        self.digest = opened.digest
+        self.left_out = opened.left_out
         self.to_mm = _scale(file, "LENGTHUNIT") * 1000.0
         self.to_m2 = _scale(file, "AREAUNIT")
         self.to_m3 = _scale(file, "VOLUMEUNIT")
@@ -64,7 +65,7 @@ class Document:
     @classmethod
     def opened(cls, path: Path) -> "Document":
         """Open a file; raise Unreadable with the reason when it is no model."""
-        return cls(*model_in(path))
+        return cls(model_in(path))
 
     @property
     def title(self) -> str:

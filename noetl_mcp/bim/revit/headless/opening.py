@@ -1,14 +1,16 @@
 """Open a file as a model, if it is one and all of it is there. Asks nothing of what it says.
 
-The library reads what it can of any file and does not tell what it left out, so the file is looked
-at before and after.
+The library reads what it can of any file and leaves out the rest, so the file is looked at before
+and after, and what was left out is told.
 """
 
 import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
+
+from noetl_mcp.cuts import beginning
 
 MOST_BYTES = 2 * 1024 * 1024 * 1024
 """In memory, a model takes several times what its file has."""
@@ -21,8 +23,18 @@ class Unreadable(Exception):
     """A file cannot be opened as a model; the text says why."""
 
 
-def model_in(path: Path) -> tuple[Any, Path, str]:
-    """Return the library's file, its path and its digest; raise Unreadable with the reason."""
+class Opened(NamedTuple):
+    """What the library has read of a file, and what it has not."""
+
+    file: Any
+    path: Path
+    digest: str
+    left_out: str | None
+    """A sentence about it; None when everything was read."""
+
+
+def model_in(path: Path) -> Opened:
+    """Return what a file holds; raise Unreadable with the reason."""
     library = _library()
     try:
         before = _stamp(path)
@@ -30,7 +42,9 @@ def model_in(path: Path) -> tuple[Any, Path, str]:
             _demand_whole(stream, path)
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         # By its text alone: an archive could unpack to anything.
+        library.get_log()  # of another file
         file = library.open(path, format=".ifc")
+        left_out = _left_out(library.get_log())
         if _stamp(path) != before:
             raise Unreadable(f"{path}: it was changed while it was opened; open it again")
     except OSError as problem:
@@ -44,7 +58,16 @@ def model_in(path: Path) -> tuple[Any, Path, str]:
     if not file.by_type("IfcProject"):
         raise Unreadable(f"{path}: the file holds no project, so it is no model")
     _demand_numbers(file, path)
-    return file, path, digest
+    return Opened(file, path, digest, left_out)
+
+
+def _left_out(log: str) -> str | None:
+    """Return what the library says that it could not read: how often, and where first."""
+    said = [line for line in log.splitlines() if line.startswith("[error]")]
+    if not said:
+        return None
+    first = beginning(said[0].rpartition("] ")[2], 200)
+    return f"the file was not read in whole, places left out: {len(said):,}; the first: {first}"
 
 
 def _library() -> Any:
@@ -89,4 +112,4 @@ def _demand_numbers(file: Any, path: Path) -> None:
         seen.add(one.id())
 
 
-__all__ = ["MOST_BYTES", "Unreadable", "model_in"]
+__all__ = ["MOST_BYTES", "Opened", "Unreadable", "model_in"]

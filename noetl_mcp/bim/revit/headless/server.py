@@ -57,7 +57,8 @@ class Headless:
             found = _refused(Refused("INVALID_PARAMS", "what was sent is too deep"))
         except DEFECTS as broken:
             found = _refused(Refused("MODEL_DEFECT", said(broken)))
-        warnings = found.pop("warnings", [])
+        left_out = [self.document.left_out] if self.document.left_out else []
+        warnings = [*found.pop("warnings", []), *left_out]
         context = about.state(self.document)
         took = round((self._clock() - started) * 1000, 3)
         standard = {"ok": True, "code": "OK", "msg": "", "warnings": warnings}
