@@ -5,6 +5,8 @@ Each says as much as it can in a small file; an answer must come soon, and say w
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -300,3 +302,28 @@ def test_what_the_library_left_out_is_told_with_every_answer(
 
     assert re.search(says, warning)
     assert told(whole, "get_walls")["warnings"] == []
+
+
+def test_values_in_values_do_not_end_the_process(tmp_path: Path) -> None:
+    deep = "IFCLABEL(" * 100_000 + "'x'" + ")" * 100_000
+    path = written(
+        tmp_path,
+        _METRE,
+        f"#10{_WALL}",
+        f"#11{_WALL.replace('1Y', '2Y')}".replace("'W'", deep),
+        "#30=IFCRELDEFINESBYPROPERTIES('3YvctVUKr0kugbFTf53O9L',$,$,$,(#10),#31);",
+        "#31=IFCPROPERTYSET('4YvctVUKr0kugbFTf53O9L',$,'P',$,(#32));",
+        f"#32=IFCPROPERTYSINGLEVALUE('a',$,{deep},$);",
+    )
+    code = (
+        "import sys; from pathlib import Path;"
+        "from noetl_mcp.bim.revit.headless.server import Headless;"
+        "server = Headless.opened(Path(sys.argv[1]));"
+        "calls = ('search_elements', {'keyword': 'q'}), ('get_wall_parameters', {'elementId': 10});"
+        "print([server.answer(*call)['ok'] for call in calls], flush=True);"
+        "import os; os._exit(0)"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+
+    assert (ran.returncode, ran.stdout.strip()) == (0, "[True, True]")

@@ -12,6 +12,7 @@ from pydantic import Field
 from noetl_mcp import __version__
 from noetl_mcp.bim.revit.headless.asking import Asked, Nothing, OneMethod, Trial, Words
 from noetl_mcp.bim.revit.headless.document import Document
+from noetl_mcp.bim.revit.headless.frames import text
 from noetl_mcp.bim.revit.headless.method import Answer, Method
 from noetl_mcp.bim.revit.headless.methods import READS
 from noetl_mcp.bim.revit.headless.refusals import Refused, unknown
@@ -99,7 +100,7 @@ def bootstrap(document: Document, asked: Nothing) -> Answer:
     """Tell an agent where it is, in one answer."""
     return {
         "server": {"product": PRODUCT, "version": __version__, "isReadOnly": True},
-        "project": {"name": str(document.project.Name or ""), "guid": document.guid},
+        "project": {"name": text(document.project.Name or ""), "guid": document.guid},
         "document": {
             "title": document.title,
             "schema": document.file.schema,

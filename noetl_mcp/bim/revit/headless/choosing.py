@@ -12,7 +12,7 @@ from noetl_mcp.bim.revit.headless import categories
 from noetl_mcp.bim.revit.headless.asking import Choosing, NameRule, Openings
 from noetl_mcp.bim.revit.headless.categories import Category
 from noetl_mcp.bim.revit.headless.document import Document, Level
-from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.frames import Entity, text
 from noetl_mcp.bim.revit.headless.parameters import parameter
 from noetl_mcp.bim.revit.headless.refusals import Refused, unknown
 from noetl_mcp.bim.revit.headless.views import view
@@ -185,7 +185,7 @@ def _named(document: Document, asked: Choosing) -> list[Claim]:
 def names_of(one: Entity) -> tuple[str, ...]:
     """Return what an element is called: its name, and a room's long name."""
     said = (one.Name, getattr(one, "LongName", None))
-    return tuple(str(name) for name in said if name)
+    return tuple(text(name) for name in said if name)
 
 
 def mark(document: Document, one: Entity) -> str | None:

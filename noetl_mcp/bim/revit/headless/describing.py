@@ -11,7 +11,7 @@ from noetl_mcp.bim.revit.headless.asking import (
 from noetl_mcp.bim.revit.headless.choosing import element, elements, in_view
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document
-from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.frames import Entity, text
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
 from noetl_mcp.bim.revit.headless.parameters import parameters
 from noetl_mcp.bim.revit.headless.refusals import Refused
@@ -61,7 +61,7 @@ def wall_baseline(document: Document, asked: OneWall) -> Answer:
     line = [document.point(at) for at in measures(document, found).line]
     if not line:
         raise Refused("NO_LOCATION", f"the line of wall {found.id()} cannot be read")
-    names: Answer = {"elementId": found.id(), "uniqueId": str(found.GlobalId)}
+    names: Answer = {"elementId": found.id(), "uniqueId": text(found.GlobalId)}
     if len(line) == 2:
         return names | {"baseline": {"kind": "line", "start": line[0], "end": line[1]}}
     return names | {"baseline": {"kind": "points", "points": line}}
@@ -123,7 +123,7 @@ def _parameters(document: Document, one: Entity, page: Page) -> Answer:
     found = parameters(document, one)
     return {
         "elementId": one.id(),
-        "uniqueId": str(one.GlobalId),
+        "uniqueId": text(one.GlobalId),
         "totalCount": len(found),
         "parameters": [held.row() for held in paged(found, page)],
     }

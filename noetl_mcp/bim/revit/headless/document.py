@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from noetl_mcp.bim.revit.headless.categories import Category, category
 from noetl_mcp.bim.revit.headless.defects import DEFECTS, Broken
 from noetl_mcp.bim.revit.headless.effort import Effort
-from noetl_mcp.bim.revit.headless.frames import Entity, Frames, Point
+from noetl_mcp.bim.revit.headless.frames import Entity, Frames, Point, text
 from noetl_mcp.bim.revit.headless.opening import Opened, Unreadable, model_in
 from noetl_mcp.bim.revit.headless.units import scale
 
@@ -80,7 +80,7 @@ class Document:
     @property
     def guid(self) -> str:
         """The project's GlobalId."""
-        return str(self.project.GlobalId)
+        return text(self.project.GlobalId)
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -100,7 +100,7 @@ class Document:
         """The elements by their GlobalId."""
         found: dict[str, list[Entity]] = {}
         for one in self.elements.values():
-            found.setdefault(str(one.GlobalId), []).append(one)
+            found.setdefault(text(one.GlobalId), []).append(one)
         return found
 
     def named(self, *kinds: str) -> list[Entity]:
@@ -120,7 +120,7 @@ class Document:
         for one in (element, entity):
             said = getattr(one, "PredefinedType", None)
             if said not in (None, "NOTDEFINED"):
-                return str(said)
+                return text(said)
         return None
 
     def kind(self, element: Entity) -> Kind:
@@ -130,7 +130,7 @@ class Document:
         if entity is not None:
             family, name, _ = self.once("name", entity, _name_of_type)
             return Kind(
-                entity.id(), str(entity.GlobalId), family or bare, name or f"#{entity.id()}"
+                entity.id(), text(entity.GlobalId), family or bare, name or f"#{entity.id()}"
             )
         family, name, number = _grammar(getattr(element, "ObjectType", None) or "")
         return Kind(number, None, family or bare, name or bare)
@@ -202,7 +202,7 @@ class Document:
         if not isinstance(said, int | float):
             said = self.frames.of(storey).origin[2]
         name = storey.Name or storey.LongName or f"#{storey.id()}"
-        return Level(storey.id(), str(storey.GlobalId), str(name), self.mm(said))
+        return Level(storey.id(), text(storey.GlobalId), text(name), self.mm(said))
 
     @cached_property
     def _types(self) -> Mapping[int, Entity]:

@@ -120,6 +120,13 @@ def direction(entity: Entity | None, otherwise: Point) -> Point:
     return _length_one(_ratios(entity)) or otherwise
 
 
+def text(value: Any) -> str:
+    """Return a text; of what is none only what it is, for it may hold others without end."""
+    if isinstance(value, str | bool | int | float):
+        return str(value)
+    return f"#{value.id()} {value.is_a()}" if hasattr(value, "is_a") else type(value).__name__
+
+
 def _ratios(entity: Entity | None) -> Point | None:
     return None if entity is None else point(getattr(entity, "DirectionRatios", None))
 

@@ -8,7 +8,7 @@ from noetl_mcp.bim.revit.headless.asking import InView, Listing, Types
 from noetl_mcp.bim.revit.headless.choosing import Chosen, categories_named, chosen
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document, Kind
-from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.frames import Entity, text
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
 from noetl_mcp.bim.revit.headless.rows import Row, common
 
@@ -87,7 +87,7 @@ def materials(document: Document, asked: Listing) -> Answer:
     """List materials."""
     found = sorted(document.file.by_type("IfcMaterial"), key=lambda one: one.id())
     rows = [
-        {"materialId": one.id(), "elementId": one.id(), "name": str(one.Name or "")}
+        {"materialId": one.id(), "elementId": one.id(), "name": text(one.Name or "")}
         for one in paged(found, asked.window)
     ]
     return _cut(len(found), "materials", rows, asked)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from noetl_mcp.bim.revit.headless.document import Document, scaled
-from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.frames import Entity, text
 
 _ATTRIBUTES = ("Name", "LongName", "Description", "ObjectType", "Tag", "PredefinedType")
 _SIZES = ("OverallWidth", "OverallHeight", "RiserHeight", "TreadLength")
@@ -131,7 +131,7 @@ def _attributes(document: Document, element: Entity) -> Iterator[Parameter]:
     for name in _ATTRIBUTES:
         value = getattr(element, name, None)
         if value is not None:
-            yield Parameter(name, "IFC", str(value), None, of_type=False)
+            yield Parameter(name, "IFC", text(value), None, of_type=False)
     yield from _measures_of(document, element)
 
 
@@ -151,7 +151,7 @@ def _type_group(document: Document, held: Entity) -> Group:
 
 
 def _name(held: Entity) -> str:
-    return str(getattr(held, "Name", None) or held.is_a())
+    return text(getattr(held, "Name", None) or held.is_a())
 
 
 def _definitions(given: Any) -> tuple[Entity, ...]:
@@ -169,7 +169,7 @@ def _of_set(document: Document, held: Entity, *, of_type: bool) -> Iterator[Para
         for one in held.HasProperties or ():
             document.effort.spend()
             value, unit = _property(document, one)
-            yield Parameter(str(one.Name), group, value, unit, of_type)
+            yield Parameter(text(one.Name), group, value, unit, of_type)
     elif held.is_a("IfcElementQuantity"):
         for one in held.Quantities or ():
             document.effort.spend()
@@ -178,7 +178,7 @@ def _of_set(document: Document, held: Entity, *, of_type: bool) -> Iterator[Para
                 continue
             kind = f"Ifc{name.removesuffix('Value')}Measure"
             value, unit = _measured(document, kind, getattr(one, name), one.Unit)
-            yield Parameter(str(one.Name), group, value, unit, of_type)
+            yield Parameter(text(one.Name), group, value, unit, of_type)
 
 
 def _property(document: Document, one: Entity) -> tuple[Any, str | None]:
@@ -206,7 +206,7 @@ def _measured(
     if not isinstance(value, int | float) or isinstance(value, bool):
         return value, None
     if own_unit is not None:
-        return value, str(getattr(own_unit, "Name", None) or own_unit.is_a())
+        return value, text(getattr(own_unit, "Name", None) or own_unit.is_a())
     if kind.endswith("LengthMeasure"):
         return document.mm(value), "mm"
     if kind == "IfcAreaMeasure":
@@ -224,7 +224,7 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if isinstance(value, int | float) else str(value)
+    return value if isinstance(value, int | float) else text(value)
 
 
 def _storage(value: Any) -> str:

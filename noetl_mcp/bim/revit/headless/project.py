@@ -8,7 +8,7 @@ from noetl_mcp.bim.revit.headless import shapes
 from noetl_mcp.bim.revit.headless.asking import Asked, Listing, Name, Nothing
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document, Level
-from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.frames import Entity, text
 from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
 from noetl_mcp.bim.revit.headless.views import in_space, views
 
@@ -30,10 +30,10 @@ def project_info(document: Document, asked: Nothing) -> Answer:
     return {
         "elementId": project.id(),
         "uniqueId": document.guid,
-        "projectName": str(project.LongName or project.Name or ""),
-        "projectNumber": str(project.Name or ""),
-        "projectStatus": str(project.Phase or ""),
-        "description": str(project.Description or ""),
+        "projectName": text(project.LongName or project.Name or ""),
+        "projectNumber": text(project.Name or ""),
+        "projectStatus": text(project.Phase or ""),
+        "description": text(project.Description or ""),
         "buildingName": _name(building),
         "site": {"name": _name(site), "elementId": None if site is None else site.id()},
         "schema": document.file.schema,
@@ -117,7 +117,7 @@ def selection(document: Document, asked: Nothing) -> Answer:
 
 
 def _name(entity: Entity | None) -> str:
-    return "" if entity is None else str(entity.LongName or entity.Name or "")
+    return "" if entity is None else text(entity.LongName or entity.Name or "")
 
 
 def _level(one: Level) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _grid(document: Document, grid: Entity, line: Entity) -> dict[str, Any]:
         "gridId": line.id(),
         "elementId": line.id(),
         "uniqueId": f"{grid.GlobalId}:{line.AxisTag or line.id()}",
-        "name": str(line.AxisTag or ""),
+        "name": text(line.AxisTag or ""),
         "start": ends[0] if ends else None,
         "end": ends[1] if ends else None,
     }

@@ -3,7 +3,7 @@
 from typing import Any
 
 from noetl_mcp.bim.revit.headless.document import Document, scaled
-from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.frames import Entity, text
 from noetl_mcp.bim.revit.headless.parameters import measure
 from noetl_mcp.bim.revit.headless.profiles import area, middle
 from noetl_mcp.bim.revit.headless.shapes import solids
@@ -27,7 +27,7 @@ def row(document: Document, room: Entity) -> dict[str, Any]:
             held = document.frames.of(room)
             place = document.point(held.placed((*centre, largest[0][2])))
     return {
-        "number": str(room.Name or ""),
+        "number": text(room.Name or ""),
         "area": said,
         "center": place,
         "state": "placed" if feet or said is not None else "unplaced",

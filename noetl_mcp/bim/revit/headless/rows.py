@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from noetl_mcp.bim.revit.headless import rooms, walls
 from noetl_mcp.bim.revit.headless.document import Document
-from noetl_mcp.bim.revit.headless.frames import Entity, Point
+from noetl_mcp.bim.revit.headless.frames import Entity, Point, text
 from noetl_mcp.bim.revit.headless.shapes import Box, axis, box, solids
 
 Row = dict[str, Any]
@@ -22,7 +22,7 @@ def common(document: Document, element: Entity) -> Row:
     return {
         "elementId": element.id(),
         "id": element.id(),
-        "uniqueId": str(element.GlobalId),
+        "uniqueId": text(element.GlobalId),
         "name": called(element),
         "category": category.key,
         "categoryName": category.name,
@@ -64,7 +64,7 @@ def filling(document: Document, element: Entity) -> Row:
     place = _place(document, element, width) if _is_placed(element) else None
     return common(document, element) | {
         "hostWallId": None if host is None else host.id(),
-        "hostUniqueId": None if host is None else str(host.GlobalId),
+        "hostUniqueId": None if host is None else text(host.GlobalId),
         "width": _mm(document, width),
         "height": _mm(document, height),
         "location": None if place is None else document.point(place),

@@ -13,7 +13,7 @@ from noetl_mcp.bim.revit.headless.asking import (
 from noetl_mcp.bim.revit.headless.choosing import categories_named
 from noetl_mcp.bim.revit.headless.defects import Weight
 from noetl_mcp.bim.revit.headless.document import Document
-from noetl_mcp.bim.revit.headless.frames import Entity
+from noetl_mcp.bim.revit.headless.frames import Entity, text
 from noetl_mcp.bim.revit.headless.method import Answer, Method
 from noetl_mcp.bim.revit.headless.parameters import (
     Group,
@@ -64,7 +64,7 @@ def of_types(document: Document, asked: ManyTypeParameters) -> Answer:
         one = document.types.get(number)
         if one is None:
             return {"ok": False, "typeId": number, "code": "NOT_FOUND"}
-        names = {"ok": True, "typeId": number, "typeName": str(one.Name or "")}
+        names = {"ok": True, "typeId": number, "typeName": text(one.Name or "")}
         return names | _values(document, type_groups(document, one), asked.param_keys)
 
     return _paged(numbers, asked.page, row)
@@ -118,7 +118,8 @@ def _display(value: Any, unit: str | None) -> str:
         return ""
     if isinstance(value, bool):
         return "Yes" if value else "No"
-    return f"{value} {unit}" if unit else str(value)
+    shown = ", ".join(map(text, value)) if isinstance(value, list) else text(value)
+    return f"{shown} {unit}" if unit else shown
 
 
 METHODS = (
