@@ -28,6 +28,11 @@ class Chosen(NamedTuple):
     elements: tuple[Entity, ...]
     warnings: tuple[str, ...] = ()
 
+    @property
+    def warned(self) -> dict[str, list[str]]:
+        """The field `warnings` of an answer, or nothing."""
+        return {"warnings": list(self.warnings)} if self.warnings else {}
+
 
 def chosen(document: Document, elements: Iterable[Entity], asked: Choosing) -> Chosen:
     """Return those elements that are asked for."""

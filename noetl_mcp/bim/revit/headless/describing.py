@@ -12,7 +12,8 @@ from noetl_mcp.bim.revit.headless.choosing import element, elements, in_view
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document
 from noetl_mcp.bim.revit.headless.frames import Entity, text
-from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
+from noetl_mcp.bim.revit.headless.method import Answer, Method
+from noetl_mcp.bim.revit.headless.pages import paged
 from noetl_mcp.bim.revit.headless.parameters import parameters
 from noetl_mcp.bim.revit.headless.refusals import Refused
 from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, box_row, common, origin

@@ -1,16 +1,16 @@
 """The methods that list types and materials."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from noetl_mcp.bim.revit.headless import walls
 from noetl_mcp.bim.revit.headless.asking import InView, Listing, Types
-from noetl_mcp.bim.revit.headless.choosing import Chosen, categories_named, chosen
+from noetl_mcp.bim.revit.headless.choosing import categories_named, chosen
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document, Kind
 from noetl_mcp.bim.revit.headless.frames import Entity, text
-from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
-from noetl_mcp.bim.revit.headless.rows import Row, common
+from noetl_mcp.bim.revit.headless.method import Answer, Method
+from noetl_mcp.bim.revit.headless.pages import Told, cut
+from noetl_mcp.bim.revit.headless.rows import Row, called, common, number
 
 
 class _Counted:
@@ -34,6 +34,13 @@ class _Counted:
         }
 
 
+_TYPES = Told[_Counted](
+    lambda one: one.kind.id,
+    lambda one: one.kind.name,
+    lambda page: {"types": [one.row() for one in page]},
+)
+
+
 def _counted(document: Document, elements: Iterable[Entity]) -> list[_Counted]:
     """Return the types that elements have, by family and name."""
     found: dict[tuple[Kind, str], _Counted] = {}
@@ -46,17 +53,19 @@ def _counted(document: Document, elements: Iterable[Entity]) -> list[_Counted]:
 def wall_types(document: Document, asked: Types) -> Answer:
     """List the types of walls with their width."""
     found = _wanted(_counted(document, document.named(*walls.KINDS)), asked)
-    page = paged(found, asked.window)
-    rows = [one.row() | {"width": _width(document, one)} for one in page]
-    by_id = {str(row["typeId"]): row for row in rows if row["typeId"] is not None}
-    return _cut(len(found), "types", rows, asked, {"typesById": by_id})
+
+    def rows(page: Sequence[_Counted]) -> Answer:
+        made = [one.row() | {"width": _width(document, one)} for one in page]
+        by_id = {str(one["typeId"]): one for one in made if one["typeId"] is not None}
+        return {"types": made, "typesById": by_id}
+
+    return cut(found, asked, _TYPES._replace(rows=rows))
 
 
 def column_types(document: Document, asked: Types) -> Answer:
     """List the types of columns."""
-    found = _wanted(_counted(document, document.named("IfcColumn")), asked)
-    rows = [one.row() for one in paged(found, asked.window)]
-    return _cut(len(found), "types", rows, asked)
+    found = _counted(document, document.named("IfcColumn"))
+    return cut(_wanted(found, asked), asked, _TYPES)
 
 
 def family_types(document: Document, asked: Types) -> Answer:
@@ -66,9 +75,7 @@ def family_types(document: Document, asked: Types) -> Answer:
     if words:
         wanted = categories_named(words)
         elements = [one for one in elements if document.category(one) in wanted]
-    found = _wanted(_counted(document, elements), asked)
-    rows = [one.row() for one in paged(found, asked.window)]
-    return _cut(len(found), "types", rows, asked)
+    return cut(_wanted(_counted(document, elements), asked), asked, _TYPES)
 
 
 def types_in_view(document: Document, asked: InView) -> Answer:
@@ -78,19 +85,22 @@ def types_in_view(document: Document, asked: InView) -> Answer:
         wanted = categories_named(asked.category_names)
         elements = [one for one in elements if document.category(one) in wanted]
     kept = chosen(document, elements, asked)
-    found = _counted(document, kept.elements)
-    rows = [one.row() for one in paged(found, asked.window)]
-    return _cut(len(found), "types", rows, asked, _warned(kept))
+    return cut(_counted(document, kept.elements), asked, _TYPES) | kept.warned
 
 
 def materials(document: Document, asked: Listing) -> Answer:
     """List materials."""
     found = sorted(document.file.by_type("IfcMaterial"), key=lambda one: one.id())
-    rows = [
-        {"materialId": one.id(), "elementId": one.id(), "name": text(one.Name or "")}
-        for one in paged(found, asked.window)
-    ]
-    return _cut(len(found), "materials", rows, asked)
+    return cut(found, asked, Told(number, _name, _materials))
+
+
+def _materials(page: Sequence[Entity]) -> Answer:
+    rows = [{"materialId": one.id(), "elementId": one.id(), "name": _name(one)} for one in page]
+    return {"materials": rows}
+
+
+def _name(material: Entity) -> str:
+    return text(material.Name or "")
 
 
 def family_instances(document: Document, asked: InView) -> Answer:
@@ -101,8 +111,12 @@ def family_instances(document: Document, asked: InView) -> Answer:
         wanted = categories_named(asked.category_names)
         every = (one for one in every if document.category(one) in wanted)
     found = chosen(document, every, asked)
-    rows, wrong = rows_of(document, paged(found.elements, asked.window), common)
-    return _cut(len(found.elements), "instances", rows, asked, wrong | _warned(found))
+
+    def rows(page: Sequence[Entity]) -> Answer:
+        made, wrong = rows_of(document, page, common)
+        return {"instances": made} | wrong
+
+    return cut(found.elements, asked, Told(number, called, rows)) | found.warned
 
 
 _OF_NO_FAMILY = frozenset(
@@ -113,10 +127,6 @@ _OF_NO_FAMILY = frozenset(
         *("DuctCurves", "PipeCurves", "Rebar", "FabricReinforcement"),
     )
 )
-
-
-def _warned(found: Chosen) -> Answer:
-    return {"warnings": list(found.warnings)} if found.warnings else {}
 
 
 def _wanted(found: list[_Counted], asked: Types) -> list[_Counted]:
@@ -132,23 +142,6 @@ def _wanted(found: list[_Counted], asked: Types) -> list[_Counted]:
 def _width(document: Document, counted: _Counted) -> float | None:
     thickness = document.once("measures", counted.elements[0], walls.brief).thickness
     return None if thickness is None else document.mm(thickness)
-
-
-def _cut(
-    total: int, name: str, rows: list[Row], asked: Listing, more: dict[str, Any] | None = None
-) -> Answer:
-    """Return the rows of a page, or what is asked for in their place."""
-    more = more or {}
-    found: Answer = {"totalCount": total} | {key: more[key] for key in more if key == "warnings"}
-    if asked.summary_only:
-        return found
-    if asked.ids_only:
-        ids = [row["elementId"] for row in rows if row["elementId"] is not None]
-        return found | {"elementIds": ids}
-    if asked.names_only:
-        key = "typeName" if name == "types" else "name"
-        return found | {"names": [row[key] or "" for row in rows]}
-    return found | {name: rows} | more
 
 
 METHODS = (

@@ -8,8 +8,9 @@ from noetl_mcp.bim.revit.headless.choosing import chosen
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document
 from noetl_mcp.bim.revit.headless.frames import Entity
-from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
-from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, called
+from noetl_mcp.bim.revit.headless.method import Answer, Method
+from noetl_mcp.bim.revit.headless.pages import Told, cut
+from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, called, number
 
 _FLOORS = "OST_Floors"
 
@@ -23,37 +24,18 @@ def _listed(name: str, document: Document, asked: Choosing) -> Answer:
         every = [one for one in every if one.id() == asked.column_id]
     found = chosen(document, every, asked)
 
-    def row(document: Document, one: Entity) -> Row:
-        return document.once(name, one, shown.row)
+    def rows(page: Sequence[Entity]) -> Answer:
+        made, wrong = rows_of(document, page, _kept(name, shown.row))
+        if getattr(asked, "include_location", True) is False:
+            made = [{key: one[key] for key in one if key != "location"} for one in made]
+        by_id = {str(one["elementId"]): one for one in made}
+        return {name: made} | ({"wallsById": by_id} if name == "walls" else {}) | wrong
 
-    return listed(document, name, found.elements, asked, row) | _told(found.warnings)
-
-
-def listed(
-    document: Document,
-    name: str,
-    elements: Sequence[Entity],
-    asked: Choosing,
-    row: Callable[[Document, Entity], Row],
-) -> Answer:
-    """Return the page of a list that is asked for, under the name of the list."""
-    total: Answer = {"totalCount": len(elements)}
-    if asked.summary_only:
-        return total
-    page = paged(elements, asked.window)
-    if asked.ids_only:
-        return total | {"elementIds": [one.id() for one in page]}
-    if asked.names_only:
-        return total | {"names": [called(one) or "" for one in page]}
-    rows, wrong = rows_of(document, page, row)
-    if getattr(asked, "include_location", True) is False:
-        rows = [{key: one[key] for key in one if key != "location"} for one in rows]
-    by_id = {f"{name}ById": {str(one["elementId"]): one for one in rows}} if name == "walls" else {}
-    return total | {name: rows} | by_id | wrong
+    return cut(found.elements, asked, Told(number, called, rows)) | found.warned
 
 
-def _told(warnings: Sequence[str]) -> Answer:
-    return {"warnings": list(warnings)} if warnings else {}
+def _kept(name: str, row: Callable[[Document, Entity], Row]) -> Callable[[Document, Entity], Row]:
+    return lambda document, one: document.once(name, one, row)
 
 
 def _method(method: str, name: str, says: str, asks: type[Choosing] = Choosing) -> Method:
@@ -70,4 +52,4 @@ METHODS = (
     _method("get_structural_columns", "structuralColumns", "List structural columns.", Columns),
 )
 
-__all__ = ["METHODS", "listed"]
+__all__ = ["METHODS"]

@@ -1,9 +1,9 @@
 """What a method is: its name, what it may be asked, what answers it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from noetl_mcp.bim.revit.headless.asking import Asked, Page
+from noetl_mcp.bim.revit.headless.asking import Asked
 from noetl_mcp.bim.revit.headless.document import Document
 
 Answer = dict[str, Any]
@@ -18,10 +18,4 @@ class Method(NamedTuple):
     does: Callable[[Document, Any], Answer]
 
 
-def paged(rows: Sequence[Any], page: Page) -> Sequence[Any]:
-    """Return the rows of a page."""
-    last = None if page.limit is None else page.skip + page.limit
-    return rows[page.skip : last]
-
-
-__all__ = ["Answer", "Method", "paged"]
+__all__ = ["Answer", "Method"]

@@ -1,5 +1,6 @@
 """The methods that tell of the project: its names, levels, grids and views."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -9,7 +10,8 @@ from noetl_mcp.bim.revit.headless.asking import Asked, Listing, Name, Nothing
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document, Level
 from noetl_mcp.bim.revit.headless.frames import Entity, text
-from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
+from noetl_mcp.bim.revit.headless.method import Answer, Method
+from noetl_mcp.bim.revit.headless.pages import Told, cut
 from noetl_mcp.bim.revit.headless.views import in_space, views
 
 
@@ -54,16 +56,13 @@ def project_units(document: Document, asked: Nothing) -> Answer:
 
 def levels(document: Document, asked: Listing) -> Answer:
     """List levels from below upwards, with their elevation in mm."""
-    page = paged(document.levels, asked.window)
-    found: Answer = {"totalCount": len(document.levels)}
-    if asked.summary_only:
-        return found
-    if asked.ids_only:
-        return found | {"elementIds": [one.id for one in page]}
-    if asked.names_only:
-        return found | {"names": [one.name for one in page]}
-    rows = [_level(one) for one in page]
-    return found | {"levels": rows, "levelsById": {str(row["levelId"]): row for row in rows}}
+
+    def rows(page: Sequence[Level]) -> Answer:
+        made = [_level(one) for one in page]
+        return {"levels": made, "levelsById": {str(one["levelId"]): one for one in made}}
+
+    told = Told[Level](lambda one: one.id, lambda one: one.name, rows)
+    return cut(document.levels, asked, told)
 
 
 def grids(document: Document, asked: Nothing) -> Answer:

@@ -46,6 +46,12 @@ def called(element: Entity) -> str | None:
     return found
 
 
+def number(element: Entity) -> int:
+    """Return the id of an element."""
+    found: int = element.id()
+    return found
+
+
 def wall(document: Document, element: Entity) -> Row:
     """Return the row of a wall."""
     return common(document, element) | walls.row(document, element)
@@ -230,6 +236,7 @@ __all__ = [
     "filling",
     "framed",
     "laid",
+    "number",
     "origin",
     "room",
     "standing",

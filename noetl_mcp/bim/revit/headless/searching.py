@@ -31,10 +31,11 @@ from noetl_mcp.bim.revit.headless.choosing import (
 from noetl_mcp.bim.revit.headless.defects import rows_of
 from noetl_mcp.bim.revit.headless.document import Document
 from noetl_mcp.bim.revit.headless.frames import Entity
-from noetl_mcp.bim.revit.headless.method import Answer, Method, paged
+from noetl_mcp.bim.revit.headless.method import Answer, Method
+from noetl_mcp.bim.revit.headless.pages import Told, cut
 from noetl_mcp.bim.revit.headless.parameters import parameter, parameters
 from noetl_mcp.bim.revit.headless.refusals import Refused, unknown
-from noetl_mcp.bim.revit.headless.rows import box_row, called, common, world_box
+from noetl_mcp.bim.revit.headless.rows import box_row, called, common, number, world_box
 from noetl_mcp.bim.revit.headless.shapes import Box
 from noetl_mcp.bim.revit.headless.views import in_space
 from noetl_mcp.cuts import beginning
@@ -51,18 +52,13 @@ def elements_in_view(document: Document, asked: InView) -> Answer:
     claims.append(lambda one: _says(document, one, asked))
     kept = [one for one in found.elements if all(claim(one) for claim in claims)]
     shown = in_space(document).id if asked.view_id is None else asked.view_id
-    answer: Answer = {"totalCount": len(kept), "viewId": shown}
-    answer["usedActiveView"] = asked.view_id is None
-    answer |= {"warnings": list(found.warnings)} if found.warnings else {}
-    if asked.summary_only:
-        return answer
-    page = paged(kept, asked.window)
-    if asked.ids_only:
-        return answer | {"elementIds": [one.id() for one in page]}
-    if asked.names_only:
-        return answer | {"names": [called(one) or "" for one in page]}
-    rows, wrong = rows_of(document, page, common)
-    return answer | {"rows": rows, "items": rows} | wrong
+
+    def rows(page: Sequence[Entity]) -> Answer:
+        made, wrong = rows_of(document, page, common)
+        return {"rows": made, "items": made} | wrong
+
+    answer = cut(kept, asked, Told(number, called, rows)) | found.warned
+    return answer | {"viewId": shown, "usedActiveView": asked.view_id is None}
 
 
 def search(document: Document, asked: Searching) -> Answer:
