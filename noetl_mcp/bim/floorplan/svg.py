@@ -142,6 +142,8 @@ def _text(text: str) -> str:
 
 
 def _attribute(text: str) -> str:
+    if text.isalnum():  # as most names are: nothing in them needs a look
+        return f'"{text}"'
     shown = printable(text)
     return quoteattr(shown) if _MARKS.search(shown) else f'"{shown}"'
 

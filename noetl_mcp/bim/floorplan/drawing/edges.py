@@ -5,6 +5,7 @@ Edges closer than half a wall are one line, so that a wall drawn twice by neighb
 
 import itertools
 import operator
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -84,19 +85,22 @@ def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
         x, y, width, height = room.box
         if width > 0 and height > 0:
             rooms.append(room)
-            across.update((x, x + width))
-            down.update((y, y + height))
-            near = min(near, width / 4, height / 4)
+            across.add(x)
+            across.add(x + width)
+            down.add(y)
+            down.add(y + height)
+            if width < 4 * near or height < 4 * near:
+                near = min(width, height) / 4
     xs, ys = _snapped(across, near), _snapped(down, near)
-    lines: dict[LineKey, list[Edge]] = {}
+    lines: dict[LineKey, list[Edge]] = defaultdict(list)
     wanted: list[tuple[tree.Wall, LineKey, Edge]] = []
     sides: dict[int, tuple[float, float, float, float]] = {}
     for room in rooms:
-        x, y, width, height = room.box
+        written, name, (x, y, width, height), tall, elevation, style, _, _ = room
         left, right, top, bottom = xs[x], xs[x + width], ys[y], ys[y + height]
         sides[id(room)] = (left, right, top, bottom)
-        color = wall_color(room) if room.style is not None else None
-        name, walls, tall, elevation = room.name, room.room.walls, room.height, room.elevation
+        color = wall_color(room) if style is not None else None
+        walls = written.walls
         said = {wall.side: wall for wall in reversed(walls)}
         for side, before, key, start, end in (
             ("top", False, (True, top), left, right),
@@ -104,23 +108,18 @@ def lines_of(floor: PlacedFloor, thickness: float) -> Laid:
             ("bottom", True, (True, bottom), left, right),
             ("left", False, (False, left), top, bottom),
         ):
-            solid, high, holes = True, tall, False
-            if side in said:
-                wall = said[side]
-                kind, high = wall.kind, wall.height or tall
-                solid, holes = kind != "open", kind not in _PLAIN or len(said) < len(walls)
+            wall = said.get(side)
+            solid = wall is None or wall.kind != "open"
+            high = tall if wall is None else wall.height or tall
             edge = made(Edge, (room, name, side, before, start, end, solid, high, elevation, color))
-            try:
-                lines[key].append(edge)
-            except KeyError:
-                lines[key] = [edge]
-            if holes:
+            lines[key].append(edge)
+            if wall is not None and (wall.kind not in _PLAIN or len(said) < len(walls)):
                 wanted += [
                     (wall, key, edge)
                     for wall in walls
                     if wall.side == side and wall.kind not in _PLAIN
                 ]
-    return Laid(lines, wanted, sides)
+    return Laid(dict(lines), wanted, sides)
 
 
 def runs_of(edges: list[Edge]) -> list[Run]:
@@ -205,8 +204,9 @@ def _seen(start: float, end: float, there: list[Edge]) -> tuple[Same, Piece]:
     if len(there) == 2 and there[0].before != there[1].before:
         one, other = there if there[0].before else there[::-1]
         piece = made(Piece, (start, end, (one.name,), (other.name,)))
-        if one[6:] == other[6:]:
-            return one[6:], piece
+        same = one[6:]
+        if same == other[6:]:
+            return same, piece
     else:
         piece = Piece(
             start,

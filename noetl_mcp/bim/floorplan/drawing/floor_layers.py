@@ -6,7 +6,7 @@ seen on the ground where they lie.
 
 from collections.abc import Iterator, Mapping
 
-from noetl_mcp.bim.floorplan.building import Box, PlacedRoom
+from noetl_mcp.bim.floorplan.building import Box, PlacedRoom, made
 from noetl_mcp.bim.floorplan.drawing import openings as signs
 from noetl_mcp.bim.floorplan.drawing.colors import VISIBLE, Palette, color, on, seen
 from noetl_mcp.bim.floorplan.drawing.floor_shapes import Door, FloorShapes
@@ -30,6 +30,8 @@ MOST_OVERLAPS = 20
 
 def _fill_of(room: PlacedRoom, palette: Palette) -> str:
     """The colour of a room's floor."""
+    if room.style is None:
+        return palette.room
     return floor_of(room.style, palette.room, palette)
 
 
@@ -43,7 +45,7 @@ def ground_layer(floor: FloorShapes, palette: Palette, titles: Mapping[int, str]
     return Areas(
         "rooms",
         tuple(
-            Area(room.name, titles[id(room)], room.box, _fill_of(room, palette))
+            made(Area, (room.name, titles[id(room)], room.box, _fill_of(room, palette)))
             for room in floor.rooms
         ),
     )
@@ -63,9 +65,9 @@ def wall_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[
         seen = wall if wall.thickness == thick else wall._replace(thickness=thick)
         low = wall.at - thick / 2
         if wall.horizontal:
-            patches += [Box(start, low, end - start, thick) for start, end in seen.solids()]
+            patches += [made(Box, (a, low, b - a, thick)) for a, b in seen.solids()]
         else:
-            patches += [Box(low, start, thick, end - start) for start, end in seen.solids()]
+            patches += [made(Box, (low, a, thick, b - a)) for a, b in seen.solids()]
     if open_edges:
         yield Lines("open-edges", palette.faint, 0.9, tuple(open_edges), dash=(5, 4))
     for ink, patches in drawn.items():
@@ -75,8 +77,8 @@ def wall_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[
 def _patch(wall: Wall, start: float, end: float, thick: float) -> Box:
     low = wall.at - thick / 2
     if wall.horizontal:
-        return Box(start, low, end - start, thick)
-    return Box(low, start, thick, end - start)
+        return made(Box, (start, low, end - start, thick))
+    return made(Box, (low, start, thick, end - start))
 
 
 def overlap_layers(floor: FloorShapes, palette: Palette, scale: float) -> Iterator[Layer]:

@@ -7,7 +7,7 @@ room around it in its own wall; the outside is met by a wall that has no room be
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from noetl_mcp.bim.floorplan.building import PlacedRoom
+from noetl_mcp.bim.floorplan.building import PlacedRoom, made
 from noetl_mcp.bim.floorplan.drawing.edges import SIDES, Laid, LineKey
 from noetl_mcp.bim.floorplan.drawing.placing import Line, outer_parts
 
@@ -38,7 +38,8 @@ def between(
     own, other = sides
     tried: tuple[str, ...] = SIDES if own is None else (own,)
     if other is not None:
-        tried = (OPPOSITE[other],) if OPPOSITE[other] in tried else ()
+        facing = OPPOSITE[other]
+        tried = (facing,) if facing in tried else ()
     found = _facing(first, second, tried, laid)
     return found or _facing(first, second, SIDES, laid)
 
@@ -93,7 +94,8 @@ def _facing(
             continue
         if (gap, low - high) < least:
             least = (gap, low - high)
-            best = Meeting(first, side, key, other if gap > 0 else None, low, high, False)
+            apart = other if gap > 0 else None
+            best = made(Meeting, (first, side, key, apart, low, high, False))
     return best
 
 

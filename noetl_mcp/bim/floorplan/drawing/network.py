@@ -7,7 +7,7 @@ in the building's unit; y grows downwards. Drawings and exports read the same wa
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from noetl_mcp.bim.floorplan.building import Box, PlacedConnection
+from noetl_mcp.bim.floorplan.building import Box, PlacedConnection, made
 
 
 class Opening(NamedTuple):
@@ -83,8 +83,8 @@ class Wall(NamedTuple):
         """The ground that a part of it covers."""
         half = self.thickness / 2
         if self.horizontal:
-            return Box(start, self.at - half, end - start, self.thickness)
-        return Box(self.at - half, start, self.thickness, end - start)
+            return made(Box, (start, self.at - half, end - start, self.thickness))
+        return made(Box, (self.at - half, start, self.thickness, end - start))
 
     def solids(self) -> Iterator[tuple[float, float]]:
         """Yield the parts between its openings, with its share of the joints."""

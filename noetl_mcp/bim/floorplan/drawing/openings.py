@@ -76,7 +76,8 @@ def _leaf(wall: Wall, hinge: float, jamb: float, across: float, into: int) -> tu
 def threshold(wall: Wall, opening: Opening) -> Stroke:
     """Close the hole on the face where the door hangs: where one floor ends and another begins."""
     across = face(wall, opening.into or 1)
-    return Stroke((at(wall, opening.start, across), at(wall, opening.end, across)))
+    ends = (at(wall, opening.start, across), at(wall, opening.end, across))
+    return made(Stroke, (ends, False))
 
 
 def swept(arc: Arc) -> tuple[Box, Box]:

@@ -134,22 +134,27 @@ class Line:
 
 def outer_parts(runs: Iterator[Run], low: float, high: float) -> list[Span]:
     """The parts of walls that have no room on one side."""
-    parts = (part for run in runs for part in _outer(run, low, high))
-    return [(max(a, low), min(b, high)) for a, b in parts if min(b, high) > max(a, low)]
+    found: list[Span] = []
+    for run in runs:
+        for start, end in _outer(run, low, high):
+            start, end = max(start, low), min(end, high)
+            if end > start:
+                found.append((start, end))
+    return found
 
 
 def _outer(run: Run, low: float, high: float) -> list[Span]:
     found: list[Span] = []
     at = bisect.bisect_right(run.pieces, low, key=_end)
-    for piece in itertools.islice(run.pieces, at, None):
-        if piece.start >= high:
+    for start, end, before, after in itertools.islice(run.pieces, at, None):
+        if start >= high:
             break
-        if piece.before and piece.after:
+        if before and after:
             continue
-        if found and found[-1][1] == piece.start:
-            found[-1] = (found[-1][0], piece.end)
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], end)
             continue
-        found.append((piece.start, piece.end))
+        found.append((start, end))
     return found
 
 

@@ -139,7 +139,7 @@ def _floor(
     scale, unit = writing.scale, building.habits.unit
     ground = fills(shapes, palette)
     names = {id(room): _called(room) for room in shapes.rooms}
-    titles = {id(room): _sentence(room, names, unit, look) for room in shapes.rooms}
+    titles = _sentences(shapes.rooms, names, unit, look)
     layers: list[Layer] = []
     if shapes.rooms:
         layers.append(ground_layer(shapes, palette, titles))
@@ -233,9 +233,16 @@ def _called(room: PlacedRoom) -> str:
     return words_of(said.text if said else None, room.name)
 
 
-def _sentence(room: PlacedRoom, names: Mapping[int, str], unit: str, look: Look) -> str:
-    size = lengths.size(room.box.width, room.box.height, unit, look.length_unit)
-    return f"{names[id(room)]}, {size}"
+def _sentences(
+    rooms: Sequence[PlacedRoom], names: Mapping[int, str], unit: str, look: Look
+) -> dict[int, str]:
+    """Return what each room is called and how large it is, by its id."""
+    found: dict[int, str] = {}
+    for room in rooms:
+        _, _, width, height = room.box
+        size = lengths.size(width, height, unit, look.length_unit)
+        found[id(room)] = f"{names[id(room)]}, {size}"
+    return found
 
 
 def _description(shapes: Sequence[FloorShapes]) -> str:
