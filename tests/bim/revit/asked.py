@@ -10,28 +10,13 @@ from noetl_mcp.bim.floorplan.reading.read import read
 from noetl_mcp.bim.floorplan.resolve import understood
 from noetl_mcp.bim.ifc.from_floorplan import ifc_text
 from noetl_mcp.bim.revit.headless.server import Headless
+from tests.bim.ifc.test_from_floorplan import HOUSE as PLAIN_HOUSE
 
 ifcopenshell: Any = pytest.importorskip("ifcopenshell", reason="IFC needs the extra 'bim'")
 
-HOUSE = """
-floorplan
-  config { default_unit: m, wall_thickness: 0.2 }
-  floor ground height 3 {
-    room Living at (0,0) size (6 x 5) height 3
-      walls [top: window at 50% size (2 x 1.5), right: solid, bottom: solid, left: solid]
-    room Kitchen at (6,0) size (4 x 5) height 3
-      walls [top: solid, right: solid, bottom: solid, left: solid] label "Küche"
-    stair S at (7,1) shape straight toward top rise 3 width 1
-    lift L at (8,3) size (1.5 x 1.5) doors (left)
-  }
-  floor first height 2.8 {
-    room Bed at (0,0) size (6 x 5) height 2.8
-      walls [top: solid, right: solid, bottom: solid, left: solid]
-      composed of [ sub-room Bath at (3,0) size (3 x 3) walls [left: door, bottom: solid] ]
-  }
-  connect Living.right to Kitchen.left door at 50% size (1 x 2)
-  connect Living.left to outside double-door at 50% size (2 x 2)
-"""
+HOUSE = PLAIN_HOUSE.replace(
+    "lift L", "stair S at (7,1) shape straight toward top rise 3 width 1\n    lift L"
+)
 
 
 def opened(text: str, folder: Path, name: str = "house") -> Headless:

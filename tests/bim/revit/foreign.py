@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from noetl_mcp.bim.revit.headless.server import Headless
+
 ifcopenshell: Any = pytest.importorskip("ifcopenshell", reason="IFC needs the extra 'bim'")
 
 Entity = Any
+SCHEMAS = ("IFC2X3", "IFC4", "IFC4X3")
 
 
 class Foreign:
@@ -159,3 +162,27 @@ class Foreign:
         path = folder / f"{name}.ifc"
         self.file.write(str(path))
         return path
+
+
+def wall(made: Foreign, at: tuple[float, float], turned: float, storey: Entity) -> Entity:
+    """A wall of 4 m with its line on one face, 300 thick, 2.5 m high, clipped at its top."""
+    f = made.file
+    body = made.prism([(0.0, 0.0), (4000.0, 0.0), (4000.0, 300.0), (0.0, 300.0)], 2500.0)
+    plane = f.create_entity("IfcPlane", Position=made.axes((0.0, 0.0, 2500.0)))
+    half = f.create_entity("IfcHalfSpaceSolid", BaseSurface=plane, AgreementFlag=False)
+    clipped = f.create_entity(
+        "IfcBooleanClippingResult", Operator="DIFFERENCE", FirstOperand=body, SecondOperand=half
+    )
+    found = made.root(
+        "IfcWall",
+        Name="W",
+        ObjectPlacement=made.placement((*at, 0.0), turned, storey.ObjectPlacement),
+        Representation=made.shape(clipped, "Clipping", made.curve((0.0, 0.0), (4000.0, 0.0))),
+    )
+    made.layers(found, 0.0, "POSITIVE", 100.0, 200.0)
+    made.stands(storey, found)
+    return found
+
+
+def asked(made: Foreign, folder: Path) -> Headless:
+    return Headless.opened(made.written(folder))
