@@ -24,7 +24,7 @@ from noetl_mcp.web.headless.calls import Call, Order, WrongCall, answer_to, call
 from noetl_mcp.web.headless.jobs import STATES, Full, Job, KeyTaken
 from noetl_mcp.web.headless.model_thread import Gone, Leaving, ModelThread
 from noetl_mcp.web.headless.room import MOST_COMING, MOST_LEAVING, Coming, Room, Taken
-from noetl_mcp.web.headless.shown import STATUS, Server, health, line, row, status
+from noetl_mcp.web.headless.shown import Server, asks_status, health, line, row, status
 
 MOST_BODY = 10_000_000
 MOST_LISTED = 1_000
@@ -67,7 +67,7 @@ class Wire:
         """Answer a call with its result."""
         path = request.path_params.get("method")
         call: Call = await self._read(request, partial(call_in, path=path))
-        if call.method in STATUS:
+        if asks_status(call):
             return _json(answer_to(call, self._status()))
         payload = await self._model.answer(call, partial(gone, request))
         return Taken(_json(answer_to(call, payload)), self._leaving)
@@ -75,7 +75,7 @@ class Wire:
     async def enqueue(self, request: Request) -> Response:
         """Give a ticket for a call."""
         order: Order = await self._read(request, order_in)
-        if order.call.method in STATUS:
+        if asks_status(order.call):
             return _json(self._status())
         who = health(self._server)
         ticket = {name: who[name] for name in ("ok", "serverPid", "serverPort")}

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from noetl_mcp import __version__
+from noetl_mcp.bim.revit.headless.about import PRODUCT
+from noetl_mcp.bim.revit.methods import METHODS
 from noetl_mcp.lettering.fitted import printable
-from noetl_mcp.web.headless.calls import answer_to
+from noetl_mcp.web.headless.calls import Call, answer_to
 from noetl_mcp.web.headless.jobs import Job, Jobs
-
-NAME = "noetl-mcp headless Revit"
-STATUS = frozenset(("revit.status", "status", "revit_status"))
-"""What is answered at once, whatever the model does."""
 
 
 class Server(NamedTuple):
@@ -63,11 +61,16 @@ def said(time: datetime | None) -> str | None:
     return None if time is None else time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
+def asks_status(call: Call) -> bool:
+    """Whether a call is answered at once, whatever the model does."""
+    return METHODS.name(call.method) == "status"
+
+
 def health(server: Server) -> dict[str, Any]:
     """Return who answers here."""
     return {
         "ok": True,
-        "name": NAME,
+        "name": PRODUCT,
         "version": __version__,
         "document": server.document,
         "serverPid": os.getpid(),
@@ -96,4 +99,4 @@ def status(server: Server, jobs: Jobs, now: datetime) -> bytes:
     return orjson.dumps(found)
 
 
-__all__ = ["NAME", "STATUS", "Server", "health", "line", "row", "said", "status", "trace"]
+__all__ = ["Server", "asks_status", "health", "line", "row", "said", "status", "trace"]

@@ -16,7 +16,7 @@ from noetl_mcp.bim.revit.headless.method import Answer, Method
 from noetl_mcp.bim.revit.headless.pages import paged
 from noetl_mcp.bim.revit.headless.parameters import parameters
 from noetl_mcp.bim.revit.headless.refusals import Refused
-from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, box_row, common, origin
+from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, box_row, common, listed, origin
 from noetl_mcp.bim.revit.headless.walls import is_wall, measures
 
 FOOT = 304.8
@@ -94,8 +94,8 @@ def _boxed(document: Document, one: Entity) -> Row:
 
 def _info(document: Document, one: Entity) -> Row:
     """Return the row of an element of whatever kind."""
-    shown = next((held for held in SHOWN.values() if any(map(one.is_a, held.kinds))), None)
-    row = common(document, one) if shown is None else shown.row(document, one)
+    name = next((name for name, held in SHOWN.items() if any(map(one.is_a, held.kinds))), None)
+    row = common(document, one) if name is None else listed(name, document, one)
     own = row.get("location") or row.get("center") or row.get("start")
     place = own or origin(document, one)
     in_feet = {axis: round(at / FOOT, _IN_FEET) + 0.0 for axis, at in (place or {}).items()}

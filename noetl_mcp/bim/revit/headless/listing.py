@@ -1,6 +1,6 @@
 """The methods that list walls, rooms, doors and the like."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from noetl_mcp.bim.revit.headless.asking import Choosing, Columns, Floors, Openings
@@ -10,7 +10,7 @@ from noetl_mcp.bim.revit.headless.document import Document
 from noetl_mcp.bim.revit.headless.frames import Entity
 from noetl_mcp.bim.revit.headless.method import Answer, Method
 from noetl_mcp.bim.revit.headless.pages import Told, cut
-from noetl_mcp.bim.revit.headless.rows import SHOWN, Row, called, number
+from noetl_mcp.bim.revit.headless.rows import SHOWN, called, listed, number
 
 _FLOORS = "OST_Floors"
 
@@ -25,17 +25,13 @@ def _listed(name: str, document: Document, asked: Choosing) -> Answer:
     found = chosen(document, every, asked)
 
     def rows(page: Sequence[Entity]) -> Answer:
-        made, wrong = rows_of(document, page, _kept(name, shown.row))
+        made, wrong = rows_of(document, page, partial(listed, name))
         if getattr(asked, "include_location", True) is False:
             made = [{key: one[key] for key in one if key != "location"} for one in made]
         by_id = {str(one["elementId"]): one for one in made}
         return {name: made} | ({"wallsById": by_id} if name == "walls" else {}) | wrong
 
     return cut(found.elements, asked, Told(number, called, rows)) | found.warned
-
-
-def _kept(name: str, row: Callable[[Document, Entity], Row]) -> Callable[[Document, Entity], Row]:
-    return lambda document, one: document.once(name, one, row)
 
 
 def _method(method: str, name: str, says: str, asks: type[Choosing] = Choosing) -> Method:

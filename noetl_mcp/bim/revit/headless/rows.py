@@ -226,6 +226,12 @@ SHOWN: Mapping[str, Shown] = MappingProxyType(
 )
 """The lists that answers hold, by name."""
 
+
+def listed(name: str, document: Document, element: Entity) -> Row:
+    """Return the row of an element in a list; it is made once."""
+    return document.once(name, element, SHOWN[name].row)
+
+
 __all__ = [
     "SHOWN",
     "Row",
@@ -236,6 +242,7 @@ __all__ = [
     "filling",
     "framed",
     "laid",
+    "listed",
     "number",
     "origin",
     "room",
